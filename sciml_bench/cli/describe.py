@@ -162,9 +162,7 @@ def _print(problem: Problem) -> None:
         click.echo(f"  {text}")
     if times["breakpoints"]:
         click.echo(f"breakpoints: {_breakpoints(times)}")
-    for item in told["data"]:
-        if item["name"].startswith(problem.loss.reads or " "):
-            continue
+    for item in told["data"] if not (problem.conditions or problem.loss.reads) else ():
         click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
     for item in told["control"]:
         click.echo(_control_line(item))
@@ -173,6 +171,7 @@ def _print(problem: Problem) -> None:
     _print_numbers(f"{told['n_states']} states at t0", told["initial"])
     if problem.batch.size > 1 and problem.given:
         what = "one for each row of the data" if told["data"] else "one for each path"
+        what = f"one for each condition: {', '.join(problem.conditions)}" if problem.conditions else what
         click.echo(f"\na batch of {problem.batch.size} trajectories, {what}")
     elif problem.batch.size > 1:
         click.echo(f"\na batch of {problem.batch.size} trajectories, drawn around it: {_drawn(problem)}")

@@ -28,20 +28,28 @@ def loss_of(
     observables: Sequence[Observable],
     states: tuple[State, ...],
     times: tuple[Node, ...],
+    n_conditions: int,
     base: Loss,
 ) -> tuple[Loss, tuple[Given, ...]]:
     """The loss of all measurements, and the data that it reads.
 
-    ``base`` has its kind, weight and penalty; ``times`` are t0 and the saved times. Noise whose sigma has a formula, or
-    that is not normal, makes the loss a likelihood: squares over such sigmas would be least for infinite ones.
+    ``base`` has its kind, weight and penalty; ``times`` are t0 and the saved times, of every condition. If a sigma has
+    a formula, or noise is not normal, the loss is a likelihood: squares over such sigmas are least for infinite ones.
     """
     if any(item.needs_likelihood for item in observables):
         base = replace(base, kind=LIKELIHOOD)
     of = ", ".join(item.text for item in observables)
     base = replace(base, texts={"of": of, "kind": base.kind, **base.texts})
-    if base.kind == SQUARES and all(_TIME not in item.of.free_symbols for item in observables):
+    if base.kind == SQUARES and n_conditions == 1 and all(map(_is_plain, observables)):
         return _squares(reader, observables, states, times[1:], base), ()
-    return _summed(reader, observables, states, times, base)
+    numbers = _Numbers(times, n_conditions, _free(reader))
+    return _summed(reader, observables, states, numbers, base)
+
+
+def _is_plain(observable: Observable) -> bool:
+    """Return whether it does not depend on the time, and has one measurement at each time at most."""
+    times = [item.time for item in observable.measurements]
+    return _TIME not in observable.of.free_symbols and len(set(times)) == len(times)
 
 
 def _squares(
@@ -72,15 +80,14 @@ def _squares(
 
 
 def _summed(
-    reader: Reader, observables: Sequence[Observable], states: tuple[State, ...], places: tuple[Node, ...], base: Loss
+    reader: Reader, observables: Sequence[Observable], states: tuple[State, ...], numbers: _Numbers, base: Loss
 ) -> tuple[Loss, tuple[Given, ...]]:
     """The sum of a term for each measurement; the numbers that differ between times are rows of a series."""
-    numbers = _Numbers(places, _free(reader))
     later, first = list[Node](), list[Node]()
     for observable in observables:
         for term in _terms(observable, numbers, base.kind, {symbol(state.name) for state in states}):
             later.append(term)
-            if any(item.time == places[0] for item in observable.measurements):
+            if any(item.time == numbers.start for item in observable.measurements):
                 first.append(at_start(reader, term, states))
     series, start = numbers.given()
     penalty = with_start(
@@ -102,11 +109,18 @@ def _free(reader: Reader) -> str:
 
 
 class _Numbers:
-    """The measured numbers: a row for the start and each saved time, a channel for what differs between the rows."""
+    """The measured numbers of each condition: a row for t0 and each saved time, a channel for numbers that differ."""
 
-    def __init__(self, places: tuple[Node, ...], name: str):
-        self.places = {time: k for k, time in enumerate(places)}
+    def __init__(self, times: tuple[Node, ...], n_conditions: int, name: str):
+        #: The times of the rows, condition by condition.
+        self.times = times * n_conditions
+        self.start = times[0]
+        self._places = {time: k for k, time in enumerate(times)}
         self._name, self._channels = name, list[list[float]]()
+
+    def place(self, item: Measurement) -> int:
+        """The row of a measurement."""
+        return item.condition * len(self._places) + self._places[item.time]
 
     @property
     def row(self) -> Symbol:
@@ -114,7 +128,7 @@ class _Numbers:
         return symbol(f"{self._name}_row")
 
     def read(self, values: Sequence[float | None], filler: float = 0.0) -> Node:
-        """The number that has these values, one for each place; missing ones are filled."""
+        """The number that has these values, one for each row; missing ones are filled."""
         known = {value for value in values if value is not None}
         if len(known) == 1:
             return sympy.Rational(repr(known.pop()))
@@ -125,23 +139,29 @@ class _Numbers:
 
     def given(self) -> tuple[Given, Given]:
         """The series at the saved times, and its row at the start."""
-        rows = list(zip(*self._channels, strict=True)) or [(0.0,)] * len(self.places)
-        series = Given(self._name, (len(rows) - 1, len(rows[0])), (tuple(chain.from_iterable(rows[1:])),))
-        return series, Given(f"{self._name}_at_start", (len(rows[0]),), (tuple(rows[0]),))
+        rows = list(zip(*self._channels, strict=True)) or [(0.0,)] * len(self.times)
+        n, width = len(self._places), len(rows[0])
+        of_each = [rows[i : i + n] for i in range(0, len(rows), n)]
+        series = tuple(tuple(chain.from_iterable(rows[1:])) for rows in of_each)
+        start = tuple(rows[0] for rows in of_each)
+        return Given(self._name, (n - 1, width), series), Given(f"{self._name}_at_start", (width,), start)
 
 
 def _terms(observable: Observable, numbers: _Numbers, kind: str, states: set[Node]) -> Iterator[Node]:
     """A term for the first measurement at each time, one for the second, and so on."""
-    at: list[list[Measurement]] = [[] for _ in numbers.places]
+    at: list[list[Measurement]] = [[] for _ in numbers.times]
     for item in observable.measurements:
-        at[numbers.places[item.time]].append(item)
-    time = numbers.read([to_double(place) for place in numbers.places])
+        at[numbers.place(item)].append(item)
+    starts = any(item.time == numbers.start for item in observable.measurements)
+    time = numbers.read([to_double(time) for time in numbers.times])
     of = observable.of.xreplace({_TIME: time})
     for k in range(max(map(len, at))):
         found = [items[k] if k < len(items) else None for items in at]
         # A start at which nothing is measured has no term, so nothing is missing there.
-        present = [float(item is not None or (place == 0 and not at[0])) for place, item in enumerate(found)]
-        counted = numbers.read(present)
+        rows = zip(found, numbers.times, strict=True)
+        counted = numbers.read(
+            [float(item is not None or (time == numbers.start and not starts)) for item, time in rows]
+        )
         value = numbers.read([None if item is None else _seen(observable, item.value) for item in found])
         sigma = observable.sigma
         if sigma is None:

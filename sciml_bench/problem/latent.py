@@ -106,7 +106,7 @@ def checked(reader: Reader, problem: Problem) -> Problem:
         ProblemError: there are grids, or no parameters, or it cannot be written for many trajectories at once.
     """
     document = reader.document
-    declared = [given.name for given in problem.given if given.name in reader.declared_in]
+    declared = [given.name for given in problem.given if reader.declared_in.get(given.name) == "data"]
     reader.refuse_unused("data", [name for name in declared if name != problem.loss.given])
     reader.refuse_unused("encoding", [definition.name for definition in problem.encoding])
     if not problem.latent:

@@ -12,10 +12,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import sympy
+
 from sciml_bench.problem import quantities as times
 from sciml_bench.problem.batch import Batch, Given
 from sciml_bench.problem.batches import load_batch, refuse_unbatched
 from sciml_bench.problem.calls import operators
+from sciml_bench.problem.conditions import constant_states, load_conditions
 from sciml_bench.problem.control import drawn, load_controls
 from sciml_bench.problem.dependence import depends_on_theta
 from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
@@ -42,8 +45,9 @@ SUITES = ("stiff", "nonstiff", "pde", "neural")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "heavy", "description", "source", "time", "constants",
-    "parameters", "grids", "networks", "data", "encoding", "control", "states", "definitions", "equations", "implicit",
-    "invariants", "exact", "loss", "observables", "batch", "training", "published", "published_gradient",
+    "parameters", "grids", "networks", "data", "encoding", "conditions", "control", "states", "definitions",
+    "equations", "implicit", "invariants", "exact", "loss", "observables", "measurements", "batch", "training",
+    "published", "published_gradient",
 )  # fmt: skip
 MAX_SAVED_TIMES = 10_000
 SOURCE = Table(Key("citation", TEXT), Key("url", TEXT), Key("note", TEXT))
@@ -88,6 +92,7 @@ def load_problem(path: Path | str) -> Problem:
     reader.scope.operators.update(operators(grids, matrices, constants))
     networks = load_networks(reader)
     given = load_given(reader)
+    conditions = load_conditions(reader)
     encoding = load_encoding(reader)
     states = load_states(reader, grids)
     t0, t1, save_times, breakpoints = _time(reader, parameters)
@@ -98,11 +103,17 @@ def load_problem(path: Path | str) -> Problem:
     definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
     # Read before others can use a parameter or a network: one that is only used in an invariant is a mistake.
-    observables = load_observables(reader, t0, t1, definitions)
+    observables = load_observables(reader, t0, t1, definitions, conditions.names)
+    reader.refuse_unused("conditions", conditions.columns)
+    read = [*(item.expr for item in definitions), *equations.values(), *(item.of for item in observables)]
+    constant = constant_states(conditions, [*read, *(item.sigma for item in observables if item.sigma is not None)])
+    states += constant
+    equations |= {state.name: sympy.S.Zero for state in constant}
+    given += conditions.given
     save_times = times_of(reader, observables, t0, t1) if observables else save_times
     loss = load_loss(reader, states, save_times, given, bool(observables))
     if observables:
-        loss, measured = loss_of(reader, observables, states, (t0, *save_times), loss)
+        loss, measured = loss_of(reader, observables, states, (t0, *save_times), len(conditions.names), loss)
         given += measured
     reader.warn_of_unused("parameters", [parameter.name for parameter in parameters])
     reader.refuse_unused("networks", [network.name for network in networks])
@@ -123,8 +134,9 @@ def load_problem(path: Path | str) -> Problem:
         constants=constants, matrices=matrices.constants, parameters=parameters, states=states, definitions=definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
-        training=load_training(reader),
-        spec_hash=_spec_hash(document, loss.data + loss.weights, networks, batch, given), path=str(path),
+        conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),
+        spec_hash=_spec_hash(document, loss.data + loss.weights, networks, batch, given, conditions.content),
+        path=str(path),
         equation_texts=texts,
     )  # fmt: skip
     if batch.size > 1:
@@ -231,6 +243,7 @@ def _spec_hash(
     networks: tuple[Network, ...],
     batch: Batch,
     given: tuple[Given, ...],
+    conditions: list[list[str]],
 ) -> str:
     content = {key: _canonical(document.data[key]) for key in _MATHEMATICAL if key in document.data}
     if data:
@@ -241,6 +254,8 @@ def _spec_hash(
         content["batch"] = [batch.size, batch.spread, batch.seed, *batch.drawn]
     if given:
         content["given"] = [[item.name, item.shape, item.rows[: batch.size]] for item in given]
+    if conditions:
+        content["conditions"] = conditions
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -91,6 +92,7 @@ LOSS = Table(
     Key("at", {"enum": ["saved", "end"]}), Key("penalty", EXPRESSION),
 )  # fmt: skip
 _SAME_TIME = 1e-9
+_Rows = tuple[tuple[float, ...], ...]
 
 
 def load_loss(
@@ -124,7 +126,7 @@ def load_loss(
     if "of" in data and "data" in data:
         cure = "Name data of each trajectory as the target instead, see [data]."
         raise document.error("'data' is for losses of the states themselves.", "loss", "data", cure)
-    start, rows = _data(reader, data, states, save_times) if "data" in data else (None, ())
+    start, rows, weights = _data(reader, data, states, save_times) if "data" in data else (None, (), ())
     shape, of = _observed(reader, data, states)
     n_observed = shape[0] if shape else 1
     target = _given_target(reader, data, given, shape, len(save_times) if at == "saved" else 0)
@@ -135,6 +137,7 @@ def load_loss(
         at=at,
         kind=kind,
         data=rows,
+        weights=weights,
         of=of,
         given=target,
         label=_label(reader, data, kind, at, given, n_observed),
@@ -227,13 +230,13 @@ def _target(reader: Reader, data: dict[str, Any], n_observed: int) -> tuple[floa
 
 def _data(
     reader: Reader, data: dict[str, Any], states: tuple[State, ...], save_times: tuple[Node, ...]
-) -> tuple[tuple[float, ...] | None, tuple[tuple[float, ...], ...]]:
+) -> tuple[tuple[float, ...] | None, _Rows, _Rows]:
     """The rows of the data file next to the problem: a column for the time and one for each component of the state.
-    The row of t0 is separate; ``None`` without one.
+    The row of t0 is separate, ``None`` without one; last are the weights of the entries, 0 for empty cells.
     """
     document = reader.document
     name = table_name(reader, document.string(data, "data", "loss"), "loss", "data")
-    header, rows = read_table(reader, name, "loss", "data")
+    header, rows = read_table(reader, name, "loss", "data", gaps=True)
     wanted = ["t", *(label for state in states for label in labels(state.name, state.shape))]
     if header != wanted:
         shown = ", ".join(wanted[:8]) + (", …" if len(wanted) > 8 else "")
@@ -247,4 +250,7 @@ def _data(
         expected = to_double(time)
         if abs(row[0] - expected) > _SAME_TIME * max(abs(expected), 1e-300):
             raise document.error(f"{name}, line {line}: t is {row[0]!r}, the saved time {expected!r}.", "loss", "data")
-    return start, tuple(row[1:] for row in rows)
+    values = [row[1:] for row in rows]
+    weights = [tuple(float(not math.isnan(value)) for value in row) for row in values]
+    targets = tuple(tuple(0.0 if math.isnan(value) else value for value in row) for row in values)
+    return start, targets, () if all(map(all, weights)) else tuple(weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 
@@ -35,7 +36,7 @@ def at_start(reader: Reader, expr: Node, states: tuple[State, ...]) -> Node:
 
 
 def term_at_start(reader: Reader, loss: Loss, states: tuple[State, ...], targets: Sequence[float]) -> Node:
-    """The contribution of t0 to a loss, less these targets, without its weight."""
+    """The contribution of t0 to a loss, less these targets, without its weight; a target that is NaN is missing."""
     if loss.given or (loss.of is not None and len(loss.target) > 1):
         cure = "Take t0 out of the saved times."
         raise reader.document.error(
@@ -44,6 +45,8 @@ def term_at_start(reader: Reader, loss: Loss, states: tuple[State, ...], targets
     seen = [entry for state in states for entry in _entries(state)] if loss.of is None else [loss.of]
     total: Node = sympy.S.Zero
     for expr, target, scale in zip(seen, targets, loss.scale, strict=True):
+        if math.isnan(target):
+            continue
         residual = (at_start(reader, expr, states) - sympy.Rational(repr(target))) / sympy.Rational(repr(scale))
         total += {"sum_of_squares": residual**2, "sum_of_magnitudes": sympy.Abs(residual), "sum": residual}[loss.kind]
     return total
@@ -69,7 +72,7 @@ def with_start(reader: Reader, loss: Loss, start: Node, *, keeps: bool = False) 
         raise reader.document.error(
             "gradients with respect to the initial state do not support a loss at t0.", cure=cure
         )
-    if reader.document.table("batch") and not reader.document.table("data"):
+    if reader.document.table("batch") and not {"data", "conditions"} & reader.document.data.keys():
         raise reader.document.error("a batch draws its initial states, so a loss at t0 is not supported.", "loss")
     if not start.free_symbols and not keeps:
         return loss.penalty

@@ -143,7 +143,8 @@ class Problem:
     The flat state holds the states in the order of the file, fields in C order; so does the flat parameter vector, in
     which the weights of the networks follow the parameters. Scalar constants are part of the expressions;
     ``constants`` holds the vectors among them, ``matrices`` the matrices. ``given`` are the data of each trajectory,
-    ``encoding`` quantities computed of them and of theta before the solve, ``controls`` paths through them.
+    ``encoding`` quantities computed of them and of theta before the solve, ``controls`` paths through them;
+    ``conditions`` names the trajectories of a batch that are conditions of an experiment.
     ``breakpoints`` are all the times at which the right-hand side is not smooth, ``switching`` gives their sources.
     ``implicit`` holds, for every state, the terms of its equation that an implicit-explicit method takes implicitly;
     it is empty if the file declares no split.
@@ -178,6 +179,7 @@ class Problem:
     given: tuple[Given, ...] = ()
     encoding: tuple[Definition, ...] = ()
     controls: tuple[Control, ...] = ()
+    conditions: tuple[str, ...] = ()
     training: Training | None = None
     switching: Switching = NO_SWITCHES
     spec_hash: str = ""

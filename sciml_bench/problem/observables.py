@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import sympy
-
 from sciml_bench.problem.expression import Scope
 from sciml_bench.problem.keys import A_NUMBER, CSV, NUMBERS, TEXT, Choice, Key, Table
+from sciml_bench.problem.measurements import LongTable, Measurement, of_block
 from sciml_bench.problem.model import Definition, symbol, to_double
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import Reader
-from sciml_bench.problem.table import read_table, table_name
 
 DISTRIBUTIONS = ("normal", "laplace", "log-normal", "log-laplace", "log10-normal", "log10-laplace")
 DISTRIBUTION = Choice("distribution", DISTRIBUTIONS, "distribution", "normal")
 OBSERVABLE = Table(
-    Key("of", TEXT, required=True), Key("times", NUMBERS), Key("values", NUMBERS),
+    Key("name", TEXT), Key("of", TEXT, required=True), Key("times", NUMBERS), Key("values", NUMBERS),
     Key("sigma", {"anyOf": [A_NUMBER, {"type": "array", "items": A_NUMBER, "minItems": 1}]}), Key("data", CSV),
     DISTRIBUTION,
 )  # fmt: skip
@@ -27,16 +25,6 @@ _TABLE = "observables"
 _LEAST_SIGMA = 1e-300
 _SAME_TIME = 1e-9
 """Times that are nearer to each other, of their size, are meant to be the same."""
-_COLUMNS = (["t", "value"], ["t", "value", "sigma"])
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A value at a time, with its standard deviation unless a formula gives it."""
-
-    time: Node
-    value: Node
-    sigma: Node | None
 
 
 @dataclass(frozen=True)
@@ -64,16 +52,24 @@ class Observable:
         return self.sigma is not None or self.distribution != "normal"
 
 
-def load_observables(reader: Reader, t0: Node, t1: Node, definitions: Sequence[Definition]) -> tuple[Observable, ...]:
-    """The ``[[observables]]`` blocks."""
+def load_observables(
+    reader: Reader, t0: Node, t1: Node, definitions: Sequence[Definition], conditions: Sequence[str]
+) -> tuple[Observable, ...]:
+    """The ``[[observables]]`` blocks, with measurements from the blocks or from ``[measurements]``."""
     document = reader.document
     blocks = document.data.get(_TABLE, [])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise document.error("'observables' must be written as [[observables]].", "", _TABLE)
     if blocks and "save" in document.table("time"):
         raise document.error("the saved times come from [[observables]].", "time", "save", "Remove 'save'.")
-    known = _Formulas(reader, definitions)
-    return tuple(_observable(known, block, t0, t1) for block in blocks)
+    formulas = _Formulas(reader, definitions)
+    table = None
+    if "measurements" in document.data or (blocks and len(conditions) > 1):
+        table = LongTable(reader, conditions)
+    found = tuple(_observable(formulas, block, table, t0, t1) for block in blocks)
+    if table is not None:
+        table.refuse_unknown()
+    return found
 
 
 class _Formulas:
@@ -81,7 +77,7 @@ class _Formulas:
 
     def __init__(self, reader: Reader, definitions: Sequence[Definition]):
         self.reader = reader
-        tables = {"constants", "parameters", "states"}
+        tables = {"constants", "parameters", "states", "conditions"}
         scalars = {definition.name for definition in definitions if definition.shape == ()}
         self._scope = Scope(
             {
@@ -122,68 +118,27 @@ class _Formulas:
         return None if expr.is_number else expr
 
 
-def _observable(formulas: _Formulas, block: dict[str, Any], t0: Node, t1: Node) -> Observable:
+def _observable(formulas: _Formulas, block: dict[str, Any], table: LongTable | None, t0: Node, t1: Node) -> Observable:
     reader = formulas.reader
     document = reader.document
     OBSERVABLE.check(document, block, _TABLE)
     text = document.string(block, "of", _TABLE)
-    sigma = formulas.sigma(block)
-    distribution = DISTRIBUTION.read(document, block, _TABLE)
-    found = Observable(formulas.observed(text), text, sigma, distribution, _measured(reader, block, text, sigma))
-    times = [item.time for item in found.measurements]
-    if any(not a < b for a, b in pairwise(times)) or times[0] < t0 or times[-1] > t1:
-        raise document.error(f"the times of '{text}' must increase and lie between t0 and t1.", _TABLE, "times")
-    sigmas = [to_double(item.sigma) for item in found.measurements if item.sigma is not None]
+    sigma, distribution = formulas.sigma(block), DISTRIBUTION.read(document, block, _TABLE)
+    if table is not None:
+        measurements = table.of(block, sigma, t0, t1)
+    else:
+        measurements = of_block(reader, block, sigma)
+        times = [item.time for item in measurements]
+        if any(not a < b for a, b in pairwise(times)) or times[0] < t0 or times[-1] > t1:
+            raise document.error(f"the times of '{text}' must increase and lie between t0 and t1.", _TABLE, "times")
+    found = Observable(formulas.observed(text), text, sigma, distribution, measurements)
+    sigmas = [to_double(item.sigma) for item in measurements if item.sigma is not None]
     if any(not _LEAST_SIGMA < value < 1 / _LEAST_SIGMA for value in sigmas):
         raise document.error(f"each sigma of '{text}' must be positive.", _TABLE, "sigma")
-    if found.is_logarithmic and any(item.value <= 0 for item in found.measurements):
+    if found.is_logarithmic and any(item.value <= 0 for item in measurements):
         cure = "Take the distribution normal, or leave them out."
         raise document.error(f"values of '{text}' must be positive to have a logarithm.", _TABLE, "distribution", cure)
     return found
-
-
-def _measured(reader: Reader, block: dict[str, Any], text: str, formula: Node | None) -> tuple[Measurement, ...]:
-    """The measurements of a block, or of its file; without sigmas if a formula gives these."""
-    if "data" in block:
-        times, values, sigmas = _from_file(reader, block)
-    else:
-        times, values = (_numbers(reader, block.get(key, []), key) for key in ("times", "values"))
-        sigmas = ()
-    if formula is not None:
-        noise: Sequence[Node | None] = [None] * len(times)
-    else:
-        noise = sigmas or _numbers(reader, block.get("sigma", 1), "sigma")
-        noise = [*noise] * (len(times) if len(noise) == 1 else 1)
-    if not len(times) == len(values) == len(noise) or not times:
-        counts = f"{len(times)} times, {len(values)} values and {len(noise)} sigmas"
-        raise reader.document.error(
-            f"'{text}' has {counts}.", _TABLE, "times", "Each time has a value; sigma may be one number."
-        )
-    return tuple(map(Measurement, times, values, noise))
-
-
-def _from_file(reader: Reader, block: dict[str, Any]) -> tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
-    """Times, values, and sigmas if the file has them."""
-    document = reader.document
-    if {"times", "values"} & block.keys():
-        raise document.error("an observable has data, or times and values, not both.", _TABLE, "data")
-    name = table_name(reader, document.string(block, "data", _TABLE), _TABLE, "data")
-    header, rows = read_table(reader, name, _TABLE, "data")
-    if header not in _COLUMNS or (len(header) == 3 and "sigma" in block):
-        cure = "Give 'sigma' either in the file or in the block." if header in _COLUMNS else ""
-        message = f"the columns of {name} are {', '.join(header[:8])}; wanted: t, value, and if you like sigma."
-        raise document.error(message, _TABLE, "data", cure)
-    if not rows:
-        raise document.error(f"{name} has no rows.", _TABLE, "data")
-    # A double of a table means the decimal that it is written as.
-    times, values, *further = (
-        tuple(sympy.Rational(repr(value)) for value in column) for column in zip(*rows, strict=True)
-    )
-    return times, values, further[0] if further else ()
-
-
-def _numbers(reader: Reader, value: Any, key: str) -> tuple[Node, ...]:
-    return reader.constants(value if isinstance(value, list) else [value], _TABLE, key)
 
 
 def times_of(reader: Reader, observables: Sequence[Observable], t0: Node, t1: Node) -> tuple[Node, ...]:

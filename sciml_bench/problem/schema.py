@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sciml_bench.problem.batches import BATCH
+from sciml_bench.problem.conditions import CONDITIONS
 from sciml_bench.problem.control import CONTROL
 from sciml_bench.problem.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXT, TEXTS, Schema
 from sciml_bench.problem.latent import DATA
 from sciml_bench.problem.load import NAMED, SOURCE, SPEC, SUITE, TIER, TIME, TOP_KEYS
 from sciml_bench.problem.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
+from sciml_bench.problem.measurements import MEASUREMENTS
 from sciml_bench.problem.networks import NETWORK
 from sciml_bench.problem.observables import OBSERVABLE
 from sciml_bench.problem.quantities import GRID, STATE
@@ -31,6 +33,7 @@ def schema() -> Schema:
         "networks": _each(NETWORK.schema),
         "data": DATA.schema,
         "encoding": _each(EXPRESSION),
+        "conditions": CONDITIONS.schema,
         "control": _each({**CONTROL.schema, "oneOf": either}),
         "states": {**_each({"anyOf": [A_NUMBER, STATE.schema]}), "minProperties": 1},
         "definitions": _each({"anyOf": [EXPRESSION, _rows_of(EXPRESSION)]}),
@@ -40,6 +43,7 @@ def schema() -> Schema:
         "exact": _each(EXPRESSION),
         "loss": LOSS.schema,
         "observables": {"type": "array", "items": OBSERVABLE.schema},
+        "measurements": MEASUREMENTS.schema,
         "batch": BATCH.schema,
         "training": TRAINING.schema,
         "published": {"type": "array", "items": PUBLISHED.schema},

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
-from sciml_bench.problem.reader import Reader
+from sciml_bench.errors import ProblemError
+from sciml_bench.problem.reader import Document, Reader
 
 MAX_DATA_BYTES = 10_000_000
 
@@ -19,11 +21,66 @@ def table_name(reader: Reader, name: str, table: str, key: str) -> str:
     return name
 
 
-def read_table(reader: Reader, name: str, table: str, key: str) -> tuple[list[str], list[tuple[float, ...]]]:
+def read_table(
+    reader: Reader, name: str, table: str, key: str, *, gaps: bool = False
+) -> tuple[list[str], list[tuple[float, ...]]]:
     """The header and the rows of a data file; ``table`` and ``key`` say where the problem file names it.
+
+    An empty cell after the first column is NaN if ``gaps`` are allowed.
 
     Raises:
         ProblemError: the file cannot be read, is too large or empty, or a cell of it is no finite number.
+    """
+    header, lines = read_cells(reader, name, table, key)
+    header, rows = _whole(header), []
+    for line in lines:
+        if len(line.cells) != len(header):
+            raise line.error(f"{len(line.cells)} values for {len(header)} columns.")
+        rows.append(
+            tuple(
+                math.nan if gaps and place and not cell else line.number(column, cell)
+                for place, (column, cell) in enumerate(zip(header, line.cells, strict=True))
+            )
+        )
+    return header, rows
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a data file, which the problem file names at ``key`` of ``table``."""
+
+    document: Document
+    place: str
+    table: str
+    key: str
+    cells: list[str]
+
+    def number(self, column: str, text: str) -> float:
+        """The number in a cell.
+
+        Raises:
+            ProblemError: it is empty, or not a finite number.
+        """
+        if not text:
+            raise self.error(f"'{column}' has no value.", "Data must have no gaps: leave the row out, or fill it in.")
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.error(f"'{column}' is '{text[:40]}', not a finite number.")
+        return value
+
+    def error(self, message: str, cure: str = "") -> ProblemError:
+        """A mistake in this line."""
+        return self.document.error(f"{self.place}: {message}", self.table, self.key, cure)
+
+
+def read_cells(reader: Reader, name: str, table: str, key: str) -> tuple[list[str], list[Line]]:
+    """The header and the lines of a data file, as texts; empty lines are left out.
+
+    Raises:
+        ProblemError: the file cannot be read, is too large or empty.
     """
     document, path = reader.document, reader.document.path.with_name(name)
     try:
@@ -37,16 +94,11 @@ def read_table(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     cells = [[cell.strip() for cell in row] for row in csv.reader(lines)]
     if not cells:
         raise document.error(f"{path.name} is empty.", table, key, "Its first line names the columns: t, ….")
-    header, rows = _whole(cells[0]), []
-    for line, row in enumerate(cells[1:], start=2):
-        if len(row) != len(header):
-            raise document.error(f"{path.name}, line {line}: {len(row)} values for {len(header)} columns.", table, key)
-        try:
-            rows.append(tuple(_number(*pair) for pair in zip(header, row, strict=True)))
-        except ValueError as error:
-            cure = "Data must have no gaps: leave the row out, or fill it in." if "no value" in str(error) else ""
-            raise document.error(f"{path.name}, line {line}: {error}", table, key, cure) from None
-    return header, rows
+    return cells[0], [
+        Line(document, f"{path.name}, line {line}", table, key, row)
+        for line, row in enumerate(cells[1:], start=2)
+        if any(row)
+    ]
 
 
 def _whole(header: list[str]) -> list[str]:
@@ -58,15 +110,3 @@ def _whole(header: list[str]) -> list[str]:
         else:
             names.append(part)
     return names
-
-
-def _number(column: str, text: str) -> float:
-    if not text:
-        raise ValueError(f"'{column}' has no value.")
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(f"'{column}' is '{text[:40]}', not a finite number.")
-    return value

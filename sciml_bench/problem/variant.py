@@ -19,6 +19,7 @@ import sympy
 
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.batch import MAX_BATCH
+from sciml_bench.problem.fit import LIKELIHOOD
 from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import Grid, Problem
 from sciml_bench.problem.networks import MAX_WEIGHTS, MAX_WIDTH
@@ -162,7 +163,7 @@ def family(path: Path, over: str, values: Sequence[int], network: str = "") -> F
             raise UsageError(f"{value} is no {change.noun}: it lies between {low} and {high}")
     text = path.read_text(encoding="utf-8")
     variants = tuple(_variant(base, text, change, value) for value in put)
-    return Family(base, variants, _files(base, path, variants, change))
+    return Family(base, variants, _files(path, variants, change))
 
 
 @dataclass(frozen=True)
@@ -178,12 +179,12 @@ class _Change:
 
 def _change(base: Problem, over: str, values: Sequence[int], network: str) -> tuple[_Change, Sequence[int]]:
     if over == "batch":
-        without = bool(base.loss.data)
+        without = bool(base.loss.data or (base.loss.reads and not base.conditions))
         return _Change("batch", "number of trajectories", base.batch.size, _put_batch, without), values
     if over == "span":
         if base.breakpoints:
             raise UsageError(f"{base.name} has breakpoints in its time span, which a longer one would leave behind")
-        put, without = lambda data, n: _put_span(base, data, n), bool(base.loss.data)
+        put, without = lambda data, n: _put_span(base, data, n), bool(base.loss.data or base.loss.reads)
         return _Change("span", "multiple of the time span", 1, put, without), values
     if over == "points":
         if not base.grids:
@@ -257,8 +258,12 @@ def _variant(base: Problem, text: str, change: _Change, value: int) -> Variant:
     for table in ("training", "published", "published_gradient"):
         data.pop(table, None)
     if change.without_data:
-        data.get("loss", {}).pop("data", None)
-        data.pop("observables", None)
+        loss = data.get("loss", {})
+        loss.pop("data", None)
+        if loss.get("kind") == LIKELIHOOD:
+            loss.pop("kind")
+        for table in ("observables", "measurements"):
+            data.pop(table, None)
     if value != change.present:
         change.put(data, value)
     return Variant(name, tomlkit.dumps(data), value)
@@ -268,7 +273,8 @@ def _put_batch(data: TOMLDocument, size: int) -> None:
     import tomlkit
 
     # Trajectories with their own data are not drawn: they are the first rows.
-    drawn = "data" not in data and not any("brownian" in path for path in data.get("control", {}).values())
+    has_rows = bool({"data", "conditions"} & data.keys())
+    drawn = not has_rows and not any("brownian" in path for path in data.get("control", {}).values())
     if "batch" not in data:
         if size == 1 and drawn:
             return
@@ -297,16 +303,15 @@ def _table(data: TOMLDocument, name: str) -> Any:
     return data[name]
 
 
-def _files(base: Problem, path: Path, variants: Sequence[Variant], change: _Change) -> dict[str, bytes]:
+def _files(path: Path, variants: Sequence[Variant], change: _Change) -> dict[str, bytes]:
     """The data files of the base; its reference, for the variant that is the base under another name."""
     found: dict[str, bytes] = {}
-    if base.loss.data and not change.without_data:
-        document = Document.read(path)
-        for block in (document.table("loss"), *document.data.get("observables", [])):
-            if "data" in block:
-                found[block["data"]] = path.with_name(block["data"]).read_bytes()
-    name = Document.read(path).table("data").get("file")
-    if name is not None:
+    document = Document.read(path)
+    names = [document.table(table).get("file") for table in ("data", "conditions")]
+    if not change.without_data:
+        names.append(document.table("measurements").get("file"))
+        names += [block.get("data") for block in (document.table("loss"), *document.data.get("observables", []))]
+    for name in filter(None, names):
         found[name] = path.with_name(name).read_bytes()
     reference = path.with_name(f"{path.stem}.reference.json")
     for variant in variants:

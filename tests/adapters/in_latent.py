@@ -15,6 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from stubs import doses
 from stubs.latents import controlled, latent, stochastic
 from stubs.measured import measured
 
@@ -36,8 +37,8 @@ def made(folder: Path, name: str) -> Problem:
     """A problem by its name; paths through data are named by their interpolation."""
     if name == "stochastic":
         return stochastic(folder, 2)
-    if name == "measured":
-        return measured(folder)
+    if name in ("measured", "doses"):
+        return measured(folder) if name == "measured" else doses.made(folder)
     return latent(folder, name, SIZES[name]) if name in SIZES else controlled(folder, name, 2)
 
 

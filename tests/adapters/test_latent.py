@@ -17,6 +17,7 @@ CELLS = {
         ("classifier", "dopri5", "discrete", "eager"),
         ("autoencoder", "dopri5", "backsolve", "eager"),
         ("measured", "dopri5", "discrete", "eager"),
+        ("doses", "dopri5", "discrete", "eager"),
     ],
     "diffrax": [
         ("classifier", "tsit5", "checkpointed", "compiled"),
@@ -25,12 +26,14 @@ CELLS = {
         ("linear", "tsit5", "checkpointed", "compiled"),
         ("stochastic", "tsit5", "checkpointed", "compiled"),
         ("measured", "tsit5", "checkpointed", "compiled"),
+        ("doses", "tsit5", "checkpointed", "compiled"),
     ],
     "tensorflow": [
         ("classifier", "dormand_prince", "backsolve", "graph"),
         ("autoencoder", "dormand_prince", "backsolve", "xla"),
         ("parameters", "bdf", "backsolve", "xla"),
         ("measured", "dormand_prince", "backsolve", "graph"),
+        ("doses", "dormand_prince", "backsolve", "xla"),
     ],
 }
 SLOW = {"diffrax", "tensorflow"}

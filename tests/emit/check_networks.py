@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from emit import around
 from emit.evaluation import evaluate
 from emit.networks import RUN, module, problems
+from stubs import doses
 from stubs.latents import TEXTS, controlled, latent
 from stubs.measured import measured
 
@@ -49,6 +50,8 @@ def main(target: str) -> None:
                 error = around.error(latent(Path(folder), name, size), target)
                 print(f"{name}{'-batch' * (size > 1)} {error:.1e}", flush=True)
         print(f"measured {around.error(measured(Path(folder)), target):.1e}", flush=True)
+        if target != "numpy":
+            print(f"measured-batch {around.error(doses.made(Path(folder)), target):.1e}", flush=True)
         if target == "jax":
             for interpolation in INTERPOLATIONS:
                 error = around.controlled_error(controlled(Path(folder), interpolation))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import sympy
 from emit.grammar import tree
+from stubs import doses
 from stubs.latents import controlled, latent, stochastic
 from stubs.measured import measured
 
@@ -30,8 +31,8 @@ def made(folder: Path, name: str) -> Problem:
         return catalog.load(name)
     if name in SIZES:
         return latent(folder, name, SIZES[name])
-    if name == "measured":
-        return measured(folder)
+    if name in ("measured", "doses"):
+        return measured(folder) if name == "measured" else doses.made(folder)
     return stochastic(folder, 2) if name == "stochastic" else controlled(folder, name, 2)
 
 
@@ -42,7 +43,7 @@ def body(text: str, name: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("name", [*SIZES, *DRIVEN, "measured"])
+@pytest.mark.parametrize("name", [*SIZES, *DRIVEN, "measured", "doses"])
 def test_source_is_as_before(name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
     text = source(made(tmp_path, name), "julia")

@@ -10,6 +10,8 @@ import pytest
 
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
+from sciml_bench.problem import load_problem
+from sciml_bench.problem.model import symbol
 
 DATA = "t,a,b\n1,0.5,0.25\n2, 0.75,1e-3\n"
 
@@ -68,7 +70,7 @@ def test_data_belong_to_the_specification(with_data):
         ("t,a\n1,2\n2,3\n", "wanted: t, a, b"),
         ("t,a,b\n1,2,3\n", "d.csv has 1 rows for 2 saved times"),
         ("t,a,b\n1,2,3\n2,4\n", "d.csv, line 3: 2 values for 3 columns"),
-        ("t,a,b\n1,2,3\n2,,4\n", "d.csv, line 3: 'a' has no value"),
+        ("t,a,b\n1,2,3\n,2,4\n", "d.csv, line 3: 't' has no value"),
         ("t,a,b\n1,2,3\n2,x,4\n", "d.csv, line 3: 'a' is 'x', not a finite number"),
         ("t,a,b\n1,2,nan\n2,3,4\n", "d.csv, line 2: 'b' is 'nan', not a finite number"),
         ("t,a,b\n1,2,3\n2.5,3,4\n", "d.csv, line 3: t is 2.5, the saved time 2.0"),
@@ -92,3 +94,19 @@ def test_gaps_and_wrong_columns_are_told(with_data, data, told):
 def test_what_cannot_be_a_loss_is_refused(with_data, loss, told):
     with pytest.raises(ProblemError, match=re.escape(told)):
         with_data(DATA, loss)
+
+
+def test_empty_cells_of_data_have_no_weight(tmp_path):
+    (tmp_path / "gaps.csv").write_text("t,x,y\n0,,1\n1,0.5,\n2,,0.2\n", encoding="utf-8")
+    path = tmp_path / "gaps.toml"
+    path.write_text(
+        'spec = 1\nname = "gaps"\ntitle = "Gaps"\n[time]\nt1 = 2\nsave = { times = [0, 1, 2] }\n[parameters]\nk = 1\n'
+        '[states]\nx = { initial = "k", scale = 1 }\ny = { initial = "2*k", scale = 1 }\n'
+        '[equations]\nx = "-k*x"\ny = "-k*y"\n[loss]\ndata = "gaps.csv"\n',
+        encoding="utf-8",
+    )
+    loss = load_problem(path).loss
+    assert loss.data == ((0.5, 0.0), (0.0, 0.2))
+    assert loss.weights == ((1.0, 0.0), (0.0, 1.0))
+    # At t0 only y was measured.
+    assert loss.penalty == (2 * symbol("k") - 1) ** 2
