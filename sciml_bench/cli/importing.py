@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,35 @@ IMPORTED = "imported"
 
 
 def as_problem_file(model: str, out: Path) -> str:
-    """A model as a problem file: a Python function is written to ``imported`` in the folder of runs."""
-    from sciml_bench.importing.importer import is_python, is_sbml, of_source
-    from sciml_bench.record.lines import write_whole
+    """A model as a problem file: a function or a PEtab problem is written to ``imported`` in the folder of runs."""
+    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_source
 
     if is_sbml(model):
         cure = f"Write it as a problem file first: sciml-bench import {model} --t-span 0,100 -o model.toml"
         raise ProblemError("SBML says not how long to solve.", where=Path(model), cure=cure)
-    if not is_python(model):
+    files: Mapping[str, str] = {}
+    if is_petab(model):
+        name = Path(model).stem
+        text, files, _ = of_petab(Path(model), name)
+    elif is_python(model):
+        name = model.rpartition(":")[2].lower()
+        text = of_source(model)
+    else:
         return model
-    text = of_source(model)
-    target = out / IMPORTED / f"{model.rpartition(':')[2].lower()}.toml"
+    target = out / IMPORTED / f"{name}.toml"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, text)
+    _write(target, text, files)
     click.echo(f"wrote {target}", err=True)
     return str(target)
+
+
+def _write(target: Path, text: str, files: Mapping[str, str]) -> None:
+    """Write a problem file after the files that it names."""
+    from sciml_bench.record.lines import write_whole
+
+    for name, content in files.items():
+        write_whole(target.with_name(name), content)
+    write_whole(target, text)
 
 
 class Numbers(click.ParamType[tuple[float, ...]]):
@@ -52,6 +67,7 @@ Examples:
   sciml-bench import model.py:rhs -o model.toml
   sciml-bench import model.py:rhs --y0 1,0 --t-span 0,10 --p 0.5,2
   sciml-bench import model.xml --t-span 0,100 -o model.toml
+  sciml-bench import problem.yaml -o problem.toml
   sciml-bench advise model.py:rhs
 
 \b
@@ -60,7 +76,7 @@ Exit codes:
     2  wrong usage, or a model that cannot be written as a problem file
 """,
 )
-@click.argument("source", metavar="FILE.py:NAME|FILE.xml")
+@click.argument("source", metavar="FILE.py:NAME|FILE.xml|FILE.yaml")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
 @click.option("--y0", type=Numbers(), help="Initial state [default: the file's y0].")
 @click.option("--p", type=Numbers(), help="Parameters [default: the file's p].")
@@ -72,7 +88,7 @@ def import_model(
     p: tuple[float, ...] | None,
     t_span: tuple[float, ...] | None,
 ) -> int:
-    """Write a Python function or an SBML model as a problem file.
+    """Write a Python function, SBML or PEtab as a problem file.
 
     A function is f(t, y), f(t, y, p), f(t, y, a, b) or f(y, t, ...), written with NumPy, math, jax.numpy or torch.
     The file is run, and the function called with formulas; the problem file is checked against the function at random
@@ -80,26 +96,38 @@ def import_model(
 
     An SBML model is of level 2 or 3, without events, delays and algebraic rules (needs python-libsbml). Gradients are
     taken by its constant parameters.
+
+    A PEtab problem is of version 1, without pre-equilibration (needs petab). Each condition becomes a trajectory, and
+    the loss the negative log-likelihood of its measurements, with its priors. Measurements and conditions are written
+    to files next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
     """
-    from sciml_bench.importing.importer import is_python, is_sbml, of_sbml, of_source
+    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
 
     if t_span is not None and len(t_span) != 2:
         raise click.UsageError("--t-span takes two numbers, the start and the end")
-    if is_sbml(source):
+    files: Mapping[str, str] = {}
+    notes: Sequence[str] = ()
+    if is_petab(source):
+        if output is None:
+            raise click.UsageError("a PEtab problem becomes several files: add -o problem.toml")
+        if y0 is not None or p is not None or t_span is not None:
+            raise click.UsageError("--y0, --p and --t-span are for functions: a PEtab problem has its own numbers")
+        text, files, notes = of_petab(Path(source), output.stem)
+    elif is_sbml(source):
         if t_span is None:
             raise click.UsageError("SBML says not how long to solve: add --t-span 0,100")
         if y0 is not None or p is not None:
             raise click.UsageError("--y0 and --p are for functions: an SBML file has its own numbers")
         text, notes = of_sbml(Path(source), (t_span[0], t_span[1]))
-        for note in notes:
-            click.echo(f"note: {note}", err=True)
     elif is_python(source):
         text = of_source(source, y0=y0, p=p, t_span=t_span)
     else:
-        raise click.UsageError(f"'{source}' cannot be read: write FILE.py:NAME or FILE.xml")
+        raise click.UsageError(f"'{source}' cannot be read: write FILE.py:NAME, FILE.xml or FILE.yaml")
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     if output is None:
         click.echo(text, nl=False)
         return exits.OK
-    output.write_text(text, encoding="utf-8")
+    _write(output, text, files)
     click.echo(f"wrote {output}; next: sciml-bench advise {output}")
     return exits.OK

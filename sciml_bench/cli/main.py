@@ -33,7 +33,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sciml_bench.cli.advise:advise",
         "Say which solver, framework and kind of gradient to take.",
     ),
-    "import": ("sciml_bench.cli.importing:import_model", "Write a Python function or an SBML model as a problem file."),
+    "import": (
+        "sciml_bench.cli.importing:import_model",
+        "Write a Python function, SBML or PEtab as a problem file.",
+    ),
     "run": ("sciml_bench.cli.run:run", "Run selected cells of the catalog, or your own problem files."),
     "scale": (
         "sciml_bench.cli.scale:scale",

@@ -144,7 +144,7 @@ def distinct(keys: Sequence[Any] | Mapping[Any, Any], taken: Sequence[str]) -> d
         number = 1
         while name in found.values() or name in taken:
             number += 1
-            name = f"{base[:36]}_{number}"
+            name = f"{base[:36].rstrip('_')}_{number}"
         found[key] = name
     return found
 

@@ -13,6 +13,8 @@ class Equations:
 
     A formula is a :class:`.Traced` or a number. A definition may use earlier ones, and an initial value may use
     parameters and definitions that depend on parameters alone. ``origin`` ends the title of the problem file.
+    ``further`` are lines after its tables, of measurements, at whose times the solution is then saved; they use the
+    ``reserved`` names.
     """
 
     name: str
@@ -22,5 +24,8 @@ class Equations:
     t_span: tuple[float, float]
     saved: Sequence[float] = ()
     definitions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    constants: Mapping[str, float] = dataclasses.field(default_factory=dict[str, float])
+    further: Sequence[str] = ()
+    reserved: Sequence[str] = ()
     scales: Mapping[str, float] = dataclasses.field(default_factory=dict[str, float])
     origin: str = "from a Python function"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
+from sciml_bench.importing.petab.problem import imported
 from sciml_bench.importing.problem_text import written
 from sciml_bench.importing.python_function import Given, compared, from_file, traced
 from sciml_bench.importing.refusals import Refusal
@@ -29,6 +30,11 @@ def is_python(source: str) -> bool:
 def is_sbml(source: str) -> bool:
     """Return whether a model is a file with the ending of SBML."""
     return source.endswith((".xml", ".sbml"))
+
+
+def is_petab(source: str) -> bool:
+    """Return whether a model is a file with the ending of a PEtab problem."""
+    return source.endswith((".yaml", ".yml"))
 
 
 def of_source(source: str, **changes: Any) -> str:
@@ -78,13 +84,33 @@ def of_sbml(path: Path, t_span: tuple[float, float]) -> tuple[str, tuple[str, ..
     return text, notes
 
 
-def _loaded(text: str) -> Problem:
-    """The problem of a file's text."""
+def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, ...]]:
+    """The problem file of a PEtab problem, files that lie next to it, and notes. ``stem`` begins their names.
+
+    Raises:
+        ProblemError: it cannot be written as a problem file.
+    """
+    found = imported(path, stem)
+    try:
+        plain = _loaded(written(found.equations).text, found.files)
+        scales = dict(zip(found.equations.states, scales_of(plain), strict=False))
+        text = written(replace(found.equations, scales=scales)).text
+    except Refusal as error:
+        raise ProblemError(str(error), where=path) from error
+    except ProblemError as error:
+        raise ProblemError(f"its equations are refused: {error.message}", where=path, cure=error.cure) from error
+    return text, found.files, found.notes
+
+
+def _loaded(text: str, files: Mapping[str, str] | None = None) -> Problem:
+    """The problem of a file's text, and of the texts of files next to it."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         # Said again when the file is used, with its own name.
         warnings.simplefilter("ignore", ProblemWarning)
         path = Path(folder) / "problem.toml"
         path.write_text(text, encoding="utf-8")
+        for name, content in (files or {}).items():
+            path.with_name(name).write_text(content, encoding="utf-8")
         return load_problem(path)
 
 

@@ -41,7 +41,7 @@ class Written:
 
 def written(model: Equations) -> Written:
     """The problem file of a model."""
-    taken = {*model.states, *model.parameters, *model.definitions}
+    taken = {*model.states, *model.parameters, *model.definitions, *model.constants, *model.reserved}
     names, definitions = dict[int, str](), dict[str, str]()
     shared = {id(part): part for part in _shared([*model.definitions.values(), *model.derivatives])}
 
@@ -65,6 +65,7 @@ def written(model: Equations) -> Written:
         define(value)
     equations = {name: text_of(value, names)[0] for name, value in zip(model.states, model.derivatives, strict=True)}
     tables = (
+        ("constants", {name: repr(value) for name, value in model.constants.items()}),
         ("parameters", {name: repr(value) for name, value in model.parameters.items()}),
         ("states", {name: _state(value, model.scales.get(name)) for name, value in model.states.items()}),
         ("definitions", {name: json.dumps(text) for name, text in definitions.items()}),
@@ -74,7 +75,7 @@ def written(model: Equations) -> Written:
     for table, entries in tables:
         if entries:
             lines += ["", f"[{table}]", *(f"{name} = {value}" for name, value in entries.items())]
-    return Written("\n".join(lines) + "\n", definitions, equations)
+    return Written("\n".join([*lines, *model.further]) + "\n", definitions, equations)
 
 
 def _head(model: Equations) -> list[str]:
@@ -83,7 +84,7 @@ def _head(model: Equations) -> list[str]:
     save = f"times = {json.dumps(model.saved)}" if model.saved else f'spacing = "linear", count = {_SAVED}'
     return [
         "spec = 1", f'name = "{slug}"', f'title = "{slug}, {model.origin}"', "",
-        "[time]", f"t0 = {start!r}", f"t1 = {end!r}", f"save = {{ {save} }}",
+        "[time]", f"t0 = {start!r}", f"t1 = {end!r}", *([] if model.further else [f"save = {{ {save} }}"]),
     ]  # fmt: skip
 
 

@@ -118,8 +118,9 @@ def _quantity(name: str, values: list[Node], texts: tuple[str, ...]) -> tuple[Qu
         return Quantity(name, values[0], texts), []
     formulas = [value for value in dict.fromkeys(values) if not value.is_number]
     numbers = [to_double(value) if value.is_number else 0.0 for value in values]
-    columns = [(f"{name}_given", numbers)] if any(numbers) or not formulas else []
-    columns += [(f"{name}_is_{k}", [float(value == formula) for value in values])
+    base = name.rstrip("_")
+    columns = [(f"{base}_given", numbers)] if any(numbers) or not formulas else []
+    columns += [(f"{base}_is_{k}", [float(value == formula) for value in values])
                 for k, formula in enumerate(formulas, start=1)]  # fmt: skip
     factors = [sympy.S.One] * (len(columns) - len(formulas)) + formulas
     terms = [symbol(column) * factor for (column, _), factor in zip(columns, factors, strict=True)]
@@ -134,7 +135,7 @@ def constant_states(conditions: Conditions, expressions: Iterable[Node]) -> tupl
     for quantity in conditions.quantities:
         if symbol(quantity.name) in read:
             sizes = [abs(number) for given in conditions.given for (number,) in given.rows
-                     if given.name == f"{quantity.name}_given"]  # fmt: skip
+                     if given.name == f"{quantity.name.rstrip('_')}_given"]  # fmt: skip
             scale = max([*sizes, 0.0]) or 1.0
             text = f"{quantity.name} of the condition"
             states.append(State(quantity.name, (), (), (sympy.S.Zero,), (scale,), (scale,), quantity.value, text))

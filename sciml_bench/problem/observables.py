@@ -92,7 +92,8 @@ class _Formulas:
         for definition in definitions:
             if definition.shape == ():
                 self._written_out[symbol(definition.name)] = definition.expr.xreplace(self._written_out)
-        self._states = {symbol(name) for name in reader.document.table("states")}
+        named = {**reader.document.table("states"), **reader.document.table("parameters")}
+        self._measurable = {symbol(name) for name in named}
 
     def number(self, text: Any, key: str) -> Node:
         """A number of the states, the parameters and the time, with the definitions written out."""
@@ -103,11 +104,12 @@ class _Formulas:
         return typed.expr.xreplace(self._written_out)
 
     def observed(self, text: str) -> Node:
-        """A formula that depends on the state."""
+        """The measured number; unless a likelihood is to be complete, it depends on a state or a parameter."""
         expr = self.number(text, "of")
-        if not expr.free_symbols & self._states:
-            cure = 'As in `of = "x + y"`, with x and y states; a vector has a block for each component, `of = "x[0]"`.'
-            raise self.reader.document.error("'of' must be a number that depends on the state.", _TABLE, "of", cure)
+        complete = self.reader.document.table("loss").get("kind") == "negative_log_likelihood"
+        if not complete and not expr.free_symbols & self._measurable:
+            cure = 'As in `of = "x + y"`, with x and y states.'
+            raise self.reader.document.error("'of' must depend on a state or a parameter.", _TABLE, "of", cure)
         return expr
 
     def sigma(self, block: dict[str, Any]) -> Node | None:

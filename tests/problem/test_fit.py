@@ -91,7 +91,7 @@ def test_the_time_may_be_observed_in_a_sum_of_squares(tmp_path):
         (('sigma = "sd"', 'sigma = "se"'), "unknown name 'se'"),
         (("values = [1, 1.3]", "values = [1, 0]"), "must be positive to have a logarithm"),
         (('"laplace"', '"cauchy"'), "'cauchy' is no distribution"),
-        (('of = "x"', 'of = "sd*t"'), "depends on the state"),
+        (('of = "x"', 'of = "2*t"'), "depend on a state or a parameter"),
         (("[[observables]]", '[loss]\nkind = "sum"\n[[observables]]'), "sum of squares of [[observables]]"),
     ],
 )

@@ -132,7 +132,7 @@ def test_data_decide_the_hash(tmp_path):
         (("sigma = 0.1", "sigma = 0"), "each sigma of 'x' must be positive"),
         (("sigma = 0.1", "sigma = 1e-320"), "each sigma of 'x' must be positive"),
         (("times = [1, 3]", "times = [1.0000000000000002, 3]"), "the same except for rounding"),
-        (('of = "x"', 'of = "k"'), "'of' must be a number that depends on the state"),
+        (('of = "x"', 'of = "2"'), "'of' must depend on a state or a parameter"),
         (('of = "x"', 'of = "z"'), "unknown name 'z'"),
         (("sigma = 0.1", 'data = "x.csv"'), "not both"),
         (("[time]", "[time]"), ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import graphlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def equations_of(path: Path, t_span: tuple[float, float]) -> tuple[Equations, tu
     """
     # The document owns its model.
     document = document_of(path)
-    network = Network(path, document.getModel())
+    network = Network(path, document.getModel(), t_span[0])
     try:
         return network.equations(t_span), tuple(network.notes)
     except RecursionError:
@@ -42,10 +42,15 @@ def _each(model: Any, what: str) -> list[Any]:
 
 
 class Network:
-    """The elements of a model by name, and what determines each."""
+    """The elements of a model by name, and what determines each; ``further`` keys get names that differ from theirs.
 
-    def __init__(self, path: Path, model: Any):
+    ``given`` are numbers or formulas that replace constant quantities, sizes of compartments and initial values.
+    """
+
+    def __init__(self, path: Path, model: Any, t0: float, further: Sequence[str] = ()):
         self.path, self.model, self.notes = path, model, list[str]()
+        self.given: dict[str, Any] = {}
+        self._t0 = t0
         self._refuse_other_than_equations()
         self.compartments = {item.getId(): item for item in _each(model, "Compartments")}
         self.species = {item.getId(): item for item in _each(model, "Species")}
@@ -76,7 +81,7 @@ class Network:
         }  # fmt: skip
         every = (*self.compartments, *self.quantities, *self.species, *self.references, *self.reactions)
         keys = [*every, *(f"{name}{_AMOUNT}" for name in self.amounts)]
-        self.names = distinct(keys, ())
+        self.names = distinct(dict.fromkeys([*keys, *further]), ())
         self._symbols = {key: Traced("name", name) for key, name in self.names.items()}
         self._time = Traced("name", "t")
         self._starting: list[str] = []
@@ -170,6 +175,8 @@ class Network:
         return self._started[name]
 
     def _start(self, name: str) -> Any:
+        if name in self.given:
+            return self.given[name]
         for source, what in ((self.starts, "initial assignment"), (self.assigned, "assignment rule")):
             if name in source:
                 return self._formula(source[name], self.start, f"the {what} of '{name}'")
@@ -225,6 +232,8 @@ class Network:
             return self._symbols[name]
         if name in self.amounts:
             return self._symbols[name]
+        if name in self.given and name not in self.species:
+            return self.given[name]
         if name in self._symbols and self._is_parameter(name):
             self._number(name, self._value(name))
             return self._symbols[name]
@@ -232,9 +241,8 @@ class Network:
         found = self.start(name)
         return self._symbols[name] if is_traced(found) else found
 
-    def equations(self, t_span: tuple[float, float]) -> Equations:
-        """The equations of the model."""
-        self._t0 = t_span[0]
+    def equations(self, t_span: tuple[float, float], also: Sequence[Any] = ()) -> Equations:
+        """The equations of the model, with the definitions that ``also`` these formulas need."""
         definitions, parameters = self._definitions()
         states = self._state_names()
         if not states:
@@ -244,9 +252,9 @@ class Network:
         kept = _ordered(
             self,
             {self.names[name]: value for name, value in definitions.items()},
-            names_in((*derivatives, *initial.values())),
+            names_in((*derivatives, *initial.values(), *also)),
         )
-        used = names_in((*derivatives, *initial.values(), *kept.values()))
+        used = names_in((*derivatives, *initial.values(), *kept.values(), *also))
         return Equations(
             name=self.model.getId() or self.path.stem,
             states={self.names[name]: value for name, value in initial.items()},
@@ -271,6 +279,8 @@ class Network:
         for name in (*self.compartments, *self.quantities, *self.species, *self.references):
             if name in definitions or name in self.rates or name in self.changing:
                 continue
+            if name in self.given and name not in self.species:
+                continue
             if self._is_parameter(name):
                 if (value := self._value(name)) is not None and math.isfinite(value):
                     parameters[name] = value
@@ -283,7 +293,7 @@ class Network:
 
     def _start_of_amount(self, name: str) -> Any:
         species = self.species[name]
-        if species.isSetInitialAmount() and name not in self.starts:
+        if species.isSetInitialAmount() and name not in self.starts and name not in self.given:
             return self._number(name, species.getInitialAmount())
         return self.start(name) * self.start(species.getCompartment())
 
