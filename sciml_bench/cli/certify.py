@@ -35,11 +35,12 @@ Exit codes:
 def certify(model: str, output: Path | None, out: Path, limit_s: float | None) -> int:
     """Write the objective of a model and its gradient with their certified digits, as a small JSON file.
 
-    A reference that is stored is taken, and a missing one computed. MODEL is a problem of the catalog, a problem file
-    or FILE.py:NAME. In a test of your own, sciml_bench.testing.assert_gradient(mine, FILE) compares with it.
+    A reference that is stored is taken, and a missing one computed. MODEL is a problem of the catalog, a problem file,
+    FILE.py:NAME or a PEtab problem. Derivatives are by log10(k) or log(k) for parameters with such a scale. In a test
+    of your own, sciml_bench.testing.assert_gradient(mine, FILE) compares with it.
     """
     from sciml_bench.reference.making import make
-    from sciml_bench.reference.statement import statement_of
+    from sciml_bench.reference.statement import on_scales, statement_of
     from sciml_bench.reference.store import find
 
     path = as_problem_file(model, out)
@@ -52,7 +53,7 @@ def certify(model: str, output: Path | None, out: Path, limit_s: float | None) -
             stored, missing = make(problem, say, limit_s or float("inf"))
         if missing:
             click.echo(f"{problem.name}: {missing}", err=True)
-    found = statement_of(stored)
+    found = on_scales(statement_of(stored), problem)
     if output is None:
         click.echo(found.to_json(), nl=False)
     else:

@@ -14,7 +14,7 @@ class Equations:
     A formula is a :class:`.Traced` or a number. A definition may use earlier ones, and an initial value may use
     parameters and definitions that depend on parameters alone. ``origin`` ends the title of the problem file.
     ``further`` are lines after its tables, of measurements, at whose times the solution is then saved; they use the
-    ``reserved`` names.
+    ``reserved`` names. ``parameter_scales`` are the scales of parameters that are estimated on another than their own.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Equations:
     definitions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
     constants: Mapping[str, float] = dataclasses.field(default_factory=dict[str, float])
     further: Sequence[str] = ()
+    parameter_scales: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     reserved: Sequence[str] = ()
     scales: Mapping[str, float] = dataclasses.field(default_factory=dict[str, float])
     origin: str = "from a Python function"

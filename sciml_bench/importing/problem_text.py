@@ -66,7 +66,7 @@ def written(model: Equations) -> Written:
     equations = {name: text_of(value, names)[0] for name, value in zip(model.states, model.derivatives, strict=True)}
     tables = (
         ("constants", {name: repr(value) for name, value in model.constants.items()}),
-        ("parameters", {name: repr(value) for name, value in model.parameters.items()}),
+        ("parameters", {name: _parameter(model, name, value) for name, value in model.parameters.items()}),
         ("states", {name: _state(value, model.scales.get(name)) for name, value in model.states.items()}),
         ("definitions", {name: json.dumps(text) for name, text in definitions.items()}),
         ("equations", {name: json.dumps(text) for name, text in equations.items()}),
@@ -86,6 +86,12 @@ def _head(model: Equations) -> list[str]:
         "spec = 1", f'name = "{slug}"', f'title = "{slug}, {model.origin}"', "",
         "[time]", f"t0 = {start!r}", f"t1 = {end!r}", *([] if model.further else [f"save = {{ {save} }}"]),
     ]  # fmt: skip
+
+
+def _parameter(model: Equations, name: str, value: float) -> str:
+    """A parameter's number, with the scale on which it is estimated if that is not its own."""
+    scale = model.parameter_scales.get(name)
+    return repr(value) if scale is None else f'{{ value = {value!r}, scale = "{scale}" }}'
 
 
 def _state(value: Any, scale: float | None) -> str:

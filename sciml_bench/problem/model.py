@@ -46,11 +46,16 @@ class Grid:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named quantity with exact, flat values: a parameter, or a vector among the constants."""
+    """A named quantity with exact, flat values: a parameter, or a vector among the constants.
+
+    A fit may take the logarithm of a parameter as its variable: ``scale`` is then ``log`` or ``log10``. Equations and
+    gradients take the parameter itself.
+    """
 
     name: str
     shape: Shape
     values: tuple[Node, ...]
+    scale: str = "linear"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import sympy
 from sympy import Rational
 
 from sciml_bench.problem.expression import Typed
-from sciml_bench.problem.keys import EXPRESSION, NUMBERS, TEXTS, Choice, Key, Table, Whole, number_key
+from sciml_bench.problem.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXTS, Choice, Key, Table, Whole, number_key
 from sciml_bench.problem.model import Grid, Parameter, State, symbol, to_double
 from sciml_bench.problem.operators import Node, Shape
 from sciml_bench.problem.reader import MAX_COMPONENTS, Reader
@@ -45,6 +45,8 @@ GRID = Table(
     POINTS, number_key("first", required=True), number_key("last", required=True), number_key("step"), BOUNDARY,
     Key("boundary_value", EXPRESSION),
 )  # fmt: skip
+SCALE = Choice("scale", ("linear", "log", "log10"), "scale of a parameter", "linear")
+PARAMETER = Table(Key("value", A_NUMBER, required=True), SCALE)
 SIZE = Whole("size", 1, MAX_COMPONENTS)
 STATE = Table(
     Key("initial", NUMBERS, required=True), SIZE, Key("grid", TEXTS), Key("scale", NUMBERS), Key("atol_scale", NUMBERS)
@@ -75,6 +77,9 @@ def load_parameters(reader: Reader) -> tuple[Parameter, ...]:
     """Declare the parameters as symbols and return their exact values."""
     parameters: list[Parameter] = []
     for name, value in reader.document.table("parameters").items():
+        if isinstance(value, dict):
+            parameters.append(_scaled(reader, name, value))
+            continue
         if isinstance(value, list):
             values = _vector(reader, value, "parameters", name)
             shape: Shape = (len(values),)
@@ -84,6 +89,19 @@ def load_parameters(reader: Reader) -> tuple[Parameter, ...]:
     for parameter in parameters:
         reader.declare(parameter.name, "parameters", None, parameter.shape)
     return tuple(parameters)
+
+
+def _scaled(reader: Reader, name: str, data: dict[str, Any]) -> Parameter:
+    """A number with the scale on which it is estimated."""
+    document, table = reader.document, f"parameters.{name}"
+    PARAMETER.check(document, data, table)
+    if "value" not in data:
+        raise document.error(f"'{name}' has no value.", "parameters", name, "Add `value = …`.")
+    value = reader.constant(data["value"], "parameters", name)
+    scale = SCALE.read(document, data, "parameters", at=name)
+    if scale != "linear" and not value > 0:
+        raise document.error(f"'{name}' must be positive to have a logarithm.", "parameters", name)
+    return Parameter(name, (), (value,), scale)
 
 
 def _vector(reader: Reader, value: list[Any], table: str, key: str) -> tuple[Node, ...]:

@@ -12,7 +12,7 @@ from sciml_bench.problem.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
 from sciml_bench.problem.measurements import MEASUREMENTS
 from sciml_bench.problem.networks import NETWORK
 from sciml_bench.problem.observables import OBSERVABLE
-from sciml_bench.problem.quantities import GRID, STATE
+from sciml_bench.problem.quantities import GRID, PARAMETER, STATE
 from sciml_bench.problem.training import TRAINING
 
 
@@ -28,7 +28,7 @@ def schema() -> Schema:
         "source": SOURCE.schema,
         "time": TIME.schema,
         "constants": _each({"anyOf": [NUMBERS, _rows_of(A_NUMBER)]}),
-        "parameters": _each(NUMBERS),
+        "parameters": _each({"anyOf": [NUMBERS, PARAMETER.schema]}),
         "grids": _each(GRID.schema),
         "networks": _each(NETWORK.schema),
         "data": DATA.schema,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.errors import StoreError
 
 if TYPE_CHECKING:
+    from sciml_bench.problem.model import Problem
     from sciml_bench.reference.store import StoredReference
 
 SCHEMA = 1
+#: More than a reference has.
+_DIGITS = 60
 _KEY = "certified_gradient"
 
 
@@ -50,6 +53,30 @@ class Statement:
         lines.append(f' "objective": {json.dumps(_entry(self.objective))}')
         parts = ",\n".join(f"  {json.dumps(name)}: {json.dumps(_entry(part))}" for name, part in self.gradient.items())
         return "{\n" + ",\n".join([*lines, f' "gradient": {{\n{parts}\n }}']) + "\n}\n"
+
+
+def on_scales(statement: Statement, problem: Problem) -> Statement:
+    """The statement with derivatives by the logarithms of the parameters that the problem estimates on such a scale.
+
+    They are named ``log10(k)``; d/d log10(k) is k ln(10) d/dk, of which the value of k is exact.
+    """
+    import mpmath
+
+    gradient = dict[str, Component]()
+    parameters = {item.name: item for item in problem.parameters if item.scale != "linear"}
+    for name, part in statement.gradient.items():
+        item = parameters.get(name)
+        if item is None:
+            gradient[name] = part
+            continue
+        with mpmath.workdps(_DIGITS):
+            factor = mpmath.mpf(item.values[0].p) / item.values[0].q if item.values[0].is_Rational else None
+            factor = mpmath.mpf(str(item.values[0].evalf(_DIGITS))) if factor is None else factor
+            factor *= mpmath.log(10) if item.scale == "log10" else 1
+            printed = max(int(part.digits) + 2, 1)
+            value = str(mpmath.nstr(mpmath.mpf(part.value) * factor, printed))
+            gradient[f"{item.scale}({name})"] = Component(value, part.digits, part.negligible * float(factor))
+    return replace(statement, gradient=gradient)
 
 
 def _entry(part: Component) -> dict[str, Any]:

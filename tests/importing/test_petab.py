@@ -53,6 +53,7 @@ def test_the_objective_and_its_gradient_have_the_closed_form(tmp_path):
 
 def test_conditions_that_no_measurement_uses_and_names_of_the_tables_are_left_out(tmp_path):
     text, files, notes = of_petab(written(tmp_path), "made")
+    assert 'k = { value = 0.5, scale = "log10" }\nfactor = 2.0\nsd = { value = 0.2, scale = "log" }' in text
     assert files["made-conditions.csv"] == "condition,A_start,feed\nlow,1.0,0.0\nhigh,factor,0.125\n"
     assert "offset = 0.25" in text
     assert "7" not in text.partition("[parameters]")[2].partition("[states]")[0]

@@ -12,7 +12,9 @@ from stubs.measured import TEXT, measured, negative_log_likelihood, negative_log
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.model import Problem, to_double
+from sciml_bench.reference import making
 from sciml_bench.reference.making import certified
+from sciml_bench.reference.statement import on_scales, statement_of
 
 YS, P = np.array([[1.3, 0.6], [0.8, 0.9], [0.5, 1.1], [0.3, 1.2]]), np.array([0.5, 2.0, 0.2])
 
@@ -105,3 +107,31 @@ def test_a_likelihood_needs_measurements(tmp_path):
     text = TEXT.partition("[[observables]]")[0] + '[loss]\nkind = "negative_log_likelihood"\n'
     with pytest.raises(ProblemError, match="declare"):
         measured(tmp_path, text)
+
+
+def test_a_parameter_may_be_estimated_by_its_logarithm(tmp_path):
+    problem = measured(tmp_path, TEXT.replace("k = 0.5", 'k = { value = 0.5, scale = "log10" }'))
+    plain = measured(tmp_path)
+    assert problem.p == plain.p
+    linear, scaled = (
+        on_scales(statement_of(making.make(item, lambda _: None, float("inf"))[0]), item) for item in (plain, problem)
+    )
+    assert list(scaled.gradient) == ["log10(k)", "x0", "sd"]
+    expected = float(linear.gradient["k"].value) * 0.5 * np.log(10)
+    assert float(scaled.gradient["log10(k)"].value) == pytest.approx(expected, rel=1e-14)
+    assert scaled.gradient["sd"] == linear.gradient["sd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{ value = 0.5, scale = "log2" }', "'log2' is no scale of a parameter"),
+        ('{ value = -0.5, scale = "log" }', "must be positive to have a logarithm"),
+        ('{ scale = "log" }', "'k' has no value"),
+        ("{ value = 0.5, unit = 1 }", "unknown key 'unit'"),
+    ],
+)
+def test_wrong_scales_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        measured(tmp_path, TEXT.replace("k = 0.5", f"k = {text}"))
+    assert message in str(caught.value)

@@ -77,6 +77,7 @@ class _Importer:
         self.varying: dict[str, list[str]] = {}
         self.constants: dict[str, float] = {}
         self.parameters: dict[str, float] = {}
+        self.scales: dict[str, str] = {}
 
     def error(self, message: str, cure: str = "") -> ProblemError:
         return ProblemError(message, where=self.tables.path, cure=cure)
@@ -112,7 +113,7 @@ class _Importer:
             name=self.stem, states=plain.states, derivatives=plain.derivatives, t_span=(0.0, end),
             parameters=self.parameters, constants={**plain.parameters, **constants},
             definitions=plain.definitions, further=lines, reserved=(*self.varying, *(g.name for g in groups)),
-            origin="from PEtab",
+            parameter_scales=self.scales, origin="from PEtab",
         )  # fmt: skip
         return Imported(equations, files, (*self.network.notes, *notes))
 
@@ -129,6 +130,8 @@ class _Importer:
                 )
             target = self.parameters if row.get("estimate", 0) else self.constants
             target[self.network.names[name]] = float(row["nominalValue"])
+            if row.get("estimate", 0) and (scale := str(row.get("parameterScale", "lin"))) != "lin":
+                self.scales[self.network.names[name]] = scale
             if name in self.network.quantities or name in self.network.compartments:
                 self.network.given[name] = self._symbol(name)
 
