@@ -58,7 +58,7 @@ class Statement:
 def on_scales(statement: Statement, problem: Problem) -> Statement:
     """The statement with derivatives by the logarithms of the parameters that the problem estimates on such a scale.
 
-    They are named ``log10(k)``; d/d log10(k) is k ln(10) d/dk, of which the value of k is exact.
+    They are named ``log10(k)``: d/d log10(k) is k ln(10) d/dk, and the value of k is exact.
     """
     import mpmath
 
