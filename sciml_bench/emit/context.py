@@ -54,6 +54,12 @@ class Context:
         context.names = _names(problem, target)
         return context
 
+    @property
+    def loss_row(self) -> list[str]:
+        """The name of the row that the observed values read, if they read any."""
+        loss = self.problem.loss
+        return [self.names[loss.row]] if loss.reads else []
+
     def printer(self) -> Printer:
         """A printer with its own table of shapes, for the statements of one function."""
         problem = self.problem

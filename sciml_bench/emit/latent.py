@@ -50,7 +50,7 @@ def latent_derivatives(context: Context, subject: str, residual: str) -> list[st
     if problem.loss.of is not None:
         observed = scalarise_observed(problem)
         wrt = [observed.y, observed.p[: problem.n_parameters]]
-        takes = ["y", *_row(context), "p"]
+        takes = ["y", *context.loss_row, "p"]
         texts.append(_jacobian(context, "observed_jacobian", takes, observed, list(observed.rhs), wrt))
     if problem.loss.penalty is not None:
         texts.append(_jacobian(context, "penalty_gradient", [*data, "p"], start, outputs[n:], [parameters]))
@@ -76,7 +76,7 @@ def _jacobian(
     used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
     n_named = context.problem.n_parameters
     arrays = [("y", system.y), ("p", system.p[:n_named])]
-    arrays += [(row, system.p[n_named:]) for row in _row(context) if row in takes]
+    arrays += [(row, system.p[n_named:]) for row in context.loss_row if row in takes]
     for array, symbols in arrays:
         if used & set(symbols):
             names = ", ".join(s.name for s in symbols)
@@ -193,12 +193,6 @@ def _data_names(context: Context) -> list[str]:
     return [context.names[symbol(given.name)] for given in context.problem.given]
 
 
-def _row(context: Context) -> list[str]:
-    """The name of the row that the observed values read, if they read any."""
-    loss = context.problem.loss
-    return [context.names[loss.row]] if loss.reads else []
-
-
 def _body(context: Context, program: Program) -> tuple[list[str], Printer]:
     """The statements, and a printer that knows the shapes of their symbols."""
     printer = context.printer()
@@ -277,7 +271,7 @@ def _observed(context: Context) -> str:
     (output,) = program.outputs
     value = printer.component(output) if printer.shape(output) == () else printer.code(output)
     return "\n".join([
-        f"def observed({', '.join(['y', *_row(context), *_taken(context, used)])}):",
+        f"def observed({', '.join(['y', *context.loss_row, *_taken(context, used)])}):",
         *inner.unpack_parameters(used),
         *inner.unpack_state(used),
         *body,
@@ -322,7 +316,7 @@ def _seen(context: Context, ys: str) -> str:
     rest = ", ".join(_taken(context, used))
     series = [_by_time(context, context.problem.loss.reads)] if context.problem.loss.reads else []
     if ys == "ys" and context.target.mapped:
-        rows = ", ".join(["y", *_row(context)])
+        rows = ", ".join(["y", *context.loss_row])
         return f"jax.vmap(lambda {rows}: observed({rows}, {rest}))({', '.join(['ys', *series])})"
     if ys == "ys" and context.target.floats:
         return f"np.array([{_each_time(context, 'observed', ys, rest)}])"

@@ -93,6 +93,7 @@ def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, 
     found = imported(path, stem)
     try:
         plain = _loaded(written(found.equations).text, found.files)
+        # Quantities of conditions are states too, after the model's.
         scales = dict(zip(found.equations.states, scales_of(plain), strict=False))
         text = written(replace(found.equations, scales=scales)).text
     except Refusal as error:

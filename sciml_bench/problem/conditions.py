@@ -23,11 +23,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity by the name of its column, with its value before the solve, and as the file has it."""
+    """A quantity by the name of its column, with its value before the solve."""
 
     name: str
     value: Node
-    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,6 @@ class Conditions:
     columns: tuple[str, ...] = ()
     quantities: tuple[Quantity, ...] = ()
     given: tuple[Given, ...] = ()
-
-    @property
-    def content(self) -> list[list[str]]:
-        """The file without white space and the names of conditions, for a hash."""
-        return [[quantity.name, *quantity.texts] for quantity in self.quantities]
 
 
 NO_CONDITIONS = Conditions()
@@ -74,7 +68,7 @@ def load_conditions(reader: Reader) -> Conditions:
     quantities, given = list[Quantity](), list[Given]()
     for place, column in enumerate(header[1:], start=1):
         values = [_value(reader, line, column, line.cells[place]) for line in lines]
-        quantity, data_of = _quantity(column, values, tuple(line.cells[place] for line in lines))
+        quantity, data_of = _quantity(column, values)
         same = not data_of
         reader.declare(column, _TABLE, Typed(quantity.value) if same else None)
         for item in data_of:
@@ -112,10 +106,10 @@ def _value(reader: Reader, line: Line, column: str, text: str) -> Node:
     return typed.expr
 
 
-def _quantity(name: str, values: list[Node], texts: tuple[str, ...]) -> tuple[Quantity, list[Given]]:
+def _quantity(name: str, values: list[Node]) -> tuple[Quantity, list[Given]]:
     """A quantity of the trajectories: its number, and each formula times whether the condition has it."""
     if len(set(values)) == 1:
-        return Quantity(name, values[0], texts), []
+        return Quantity(name, values[0]), []
     formulas = [value for value in dict.fromkeys(values) if not value.is_number]
     numbers = [to_double(value) if value.is_number else 0.0 for value in values]
     base = name.rstrip("_")
@@ -125,7 +119,7 @@ def _quantity(name: str, values: list[Node], texts: tuple[str, ...]) -> tuple[Qu
     factors = [sympy.S.One] * (len(columns) - len(formulas)) + formulas
     terms = [symbol(column) * factor for (column, _), factor in zip(columns, factors, strict=True)]
     given = [Given(column, (), tuple((number,) for number in row)) for column, row in columns]
-    return Quantity(name, sympy.Add(*terms), texts), given
+    return Quantity(name, sympy.Add(*terms)), given
 
 
 def constant_states(conditions: Conditions, expressions: Iterable[Node]) -> tuple[State, ...]:

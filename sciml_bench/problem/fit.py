@@ -13,11 +13,10 @@ from sympy import Symbol
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.loss_at_start import at_start, with_start
 from sciml_bench.problem.model import Loss, State, symbol, to_double
-from sciml_bench.problem.observables import Measurement, Observable
+from sciml_bench.problem.observables import LIKELIHOOD, Measurement, Observable
 from sciml_bench.problem.operators import Item, Node, Stack
 from sciml_bench.problem.reader import Reader
 
-LIKELIHOOD = "negative_log_likelihood"
 SQUARES = "sum_of_squares"
 _TIME = symbol("t")
 _MEASURED = "measured"
@@ -84,8 +83,9 @@ def _summed(
 ) -> tuple[Loss, tuple[Given, ...]]:
     """The sum of a term for each measurement; the numbers that differ between times are rows of a series."""
     later, first = list[Node](), list[Node]()
+    names = {symbol(state.name) for state in states}
     for observable in observables:
-        for term in _terms(observable, numbers, base.kind, {symbol(state.name) for state in states}):
+        for term in _terms(observable, numbers, base.kind, names):
             later.append(term)
             if any(item.time == numbers.start for item in observable.measurements):
                 first.append(at_start(reader, term, states))

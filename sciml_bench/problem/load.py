@@ -135,8 +135,7 @@ def load_problem(path: Path | str) -> Problem:
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),
-        spec_hash=_spec_hash(document, loss.data + loss.weights, networks, batch, given, conditions.content),
-        path=str(path),
+        spec_hash=_spec_hash(reader, loss.data + loss.weights, networks, batch, given), path=str(path),
         equation_texts=texts,
     )  # fmt: skip
     if batch.size > 1:
@@ -238,13 +237,13 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
 
 
 def _spec_hash(
-    document: Document,
+    reader: Reader,
     data: tuple[tuple[float, ...], ...],
     networks: tuple[Network, ...],
     batch: Batch,
     given: tuple[Given, ...],
-    conditions: list[list[str]],
 ) -> str:
+    document = reader.document
     content = {key: _canonical(document.data[key]) for key in _MATHEMATICAL if key in document.data}
     if data:
         content["data"] = data
@@ -254,8 +253,8 @@ def _spec_hash(
         content["batch"] = [batch.size, batch.spread, batch.seed, *batch.drawn]
     if given:
         content["given"] = [[item.name, item.shape, item.rows[: batch.size]] for item in given]
-    if conditions:
-        content["conditions"] = conditions
+    if reader.files:
+        content["files"] = reader.files
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from sciml_bench.problem.batch import Given
 from sciml_bench.problem.expression import Scope
-from sciml_bench.problem.fit import LIKELIHOOD, SQUARES
+from sciml_bench.problem.fit import SQUARES
 from sciml_bench.problem.keys import A_NUMBER, CSV, EXPRESSION, NUMBERS, TEXT, Choice, Key, Schema, Table, number_key
 from sciml_bench.problem.literature import Published, PublishedGradient
 from sciml_bench.problem.loss_at_start import term_at_start, with_start
 from sciml_bench.problem.model import Loss, Problem, State, labels, to_double
+from sciml_bench.problem.observables import LIKELIHOOD
 from sciml_bench.problem.operators import Node, Shape, describe
 from sciml_bench.problem.reader import Reader
 from sciml_bench.problem.table import read_table, table_name
@@ -243,6 +244,9 @@ def _data(
         raise document.error(f"the columns of {name} are {', '.join(header[:8])}; wanted: {shown}.", "loss", "data")
     first = to_double(reader.constant(document.table("time").get("t0", 0), "time", "t0"))
     start = rows.pop(0)[1:] if len(rows) == len(save_times) + 1 and rows[0][0] == first else None
+    if start is not None:
+        # It goes into the penalty.
+        reader.files["loss at t0"] = start
     if len(rows) != len(save_times):
         cure = "It has a row for each saved time, in order, and if you like one for t0 before them."
         raise document.error(f"{name} has {len(rows)} rows for {len(save_times)} saved times.", "loss", "data", cure)

@@ -14,6 +14,8 @@ from sciml_bench.problem.model import Definition, symbol, to_double
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import Reader
 
+LIKELIHOOD = "negative_log_likelihood"
+"""The kind of loss that is a likelihood of observables."""
 DISTRIBUTIONS = ("normal", "laplace", "log-normal", "log-laplace", "log10-normal", "log10-laplace")
 DISTRIBUTION = Choice("distribution", DISTRIBUTIONS, "distribution", "normal")
 OBSERVABLE = Table(
@@ -106,7 +108,7 @@ class _Formulas:
     def observed(self, text: str) -> Node:
         """The measured number; unless a likelihood is to be complete, it depends on a state or a parameter."""
         expr = self.number(text, "of")
-        complete = self.reader.document.table("loss").get("kind") == "negative_log_likelihood"
+        complete = self.reader.document.table("loss").get("kind") == LIKELIHOOD
         if not complete and not expr.free_symbols & self._measurable:
             cure = 'As in `of = "x + y"`, with x and y states.'
             raise self.reader.document.error("'of' must depend on a state or a parameter.", _TABLE, "of", cure)

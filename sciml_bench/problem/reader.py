@@ -131,7 +131,7 @@ class Reader:
 
     ``outer`` are the further names of initial values and losses: data of each trajectory, and their encoding.
     ``series`` are data over times, which only recurrent networks take. ``saves_start`` says that t0 is among the saved
-    times.
+    times. ``files`` are the cells of data files that may end up in formulas, so that a hash of the problem needs them.
     """
 
     document: Document
@@ -140,6 +140,7 @@ class Reader:
     outer: dict[str, Typed] = field(default_factory=dict)
     series: dict[str, Shape] = field(default_factory=dict)
     saves_start: bool = False
+    files: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def declare(self, name: str, table: str, meaning: Typed | None, shape: Shape = ()) -> None:
         """Give a name its meaning (by default: a symbol of this shape), once."""

@@ -11,6 +11,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.problem.reader import Document, Reader
 
 MAX_DATA_BYTES = 10_000_000
+_IN_FORMULAS = ("conditions", "measurements", "observables")
 
 
 def table_name(reader: Reader, name: str, table: str, key: str) -> str:
@@ -94,6 +95,8 @@ def read_cells(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     cells = [[cell.strip() for cell in row] for row in csv.reader(lines)]
     if not cells:
         raise document.error(f"{path.name} is empty.", table, key, "Its first line names the columns: t, ….")
+    if table in _IN_FORMULAS:
+        reader.files[f"{table}: {name}"] = cells
     return cells[0], [
         Line(document, f"{path.name}, line {line}", table, key, row)
         for line, row in enumerate(cells[1:], start=2)

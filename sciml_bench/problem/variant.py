@@ -19,10 +19,10 @@ import sympy
 
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.batch import MAX_BATCH
-from sciml_bench.problem.fit import LIKELIHOOD
 from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import Grid, Problem
 from sciml_bench.problem.networks import MAX_WEIGHTS, MAX_WIDTH
+from sciml_bench.problem.observables import LIKELIHOOD
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import MAX_COMPONENTS, Document
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sciml_bench.reference.store import StoredReference
 
 SCHEMA = 1
-#: More than a reference has.
-_DIGITS = 60
 _KEY = "certified_gradient"
 
 
@@ -60,7 +58,8 @@ def on_scales(statement: Statement, problem: Problem) -> Statement:
 
     They are named ``log10(k)``: d/d log10(k) is k ln(10) d/dk, and the value of k is exact.
     """
-    import mpmath
+    # Readers of statements need NumPy alone.
+    import sympy
 
     gradient = dict[str, Component]()
     parameters = {item.name: item for item in problem.parameters if item.scale != "linear"}
@@ -69,13 +68,9 @@ def on_scales(statement: Statement, problem: Problem) -> Statement:
         if item is None:
             gradient[name] = part
             continue
-        with mpmath.workdps(_DIGITS):
-            factor = mpmath.mpf(item.values[0].p) / item.values[0].q if item.values[0].is_Rational else None
-            factor = mpmath.mpf(str(item.values[0].evalf(_DIGITS))) if factor is None else factor
-            factor *= mpmath.log(10) if item.scale == "log10" else 1
-            printed = max(int(part.digits) + 2, 1)
-            value = str(mpmath.nstr(mpmath.mpf(part.value) * factor, printed))
-            gradient[f"{item.scale}({name})"] = Component(value, part.digits, part.negligible * float(factor))
+        factor = item.values[0] * (sympy.log(10) if item.scale == "log10" else 1)
+        value = (sympy.Rational(part.value) * factor).evalf(max(int(part.digits) + 2, 1))
+        gradient[f"{item.scale}({name})"] = Component(str(value), part.digits, part.negligible * float(factor))
     return replace(statement, gradient=gradient)
 
 

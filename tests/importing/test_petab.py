@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from importing.petab_files import objective, written
+from importing.sbml_models import apply, of, start
 from needs import skip_without
 
 from sciml_bench.cli import options as exits
@@ -54,7 +55,7 @@ def test_the_objective_and_its_gradient_have_the_closed_form(tmp_path):
 def test_conditions_that_no_measurement_uses_and_names_of_the_tables_are_left_out(tmp_path):
     text, files, notes = of_petab(written(tmp_path), "made")
     assert 'k = { value = 0.5, scale = "log10" }\nfactor = 2.0\nsd = { value = 0.2, scale = "log" }' in text
-    assert files["made-conditions.csv"] == "condition,A_start,feed\nlow,1.0,0.0\nhigh,factor,0.125\n"
+    assert files["made-conditions.csv"] == "condition,feed,A_start\nlow,0.0,1.0\nhigh,0.125,factor\n"
     assert "offset = 0.25" in text
     assert "7" not in text.partition("[parameters]")[2].partition("[states]")[0]
     assert notes == ("the objective includes the priors of 2 parameters",)
@@ -65,6 +66,26 @@ def test_one_condition_is_one_trajectory(tmp_path):
     assert problem.batch.size == 1
     # An empty cell leaves the model's value.
     assert [float(value) for value in problem.y0] == [1.0]
+
+
+def test_an_empty_cell_leaves_the_initial_value_of_the_model_in_that_condition_alone(tmp_path):
+    text, files, _ = of_petab(written(tmp_path, conditions=("low\tLow\t1\t", "low\tLow\t\t")), "made")
+    assert files["made-conditions.csv"] == "condition,feed,A_start\nlow,0.0,1.0\nhigh,0.125,factor\n"
+    assert 'A = { initial = "A_start"' in text
+
+
+def test_an_empty_cell_leaves_an_initial_assignment(tmp_path):
+    path = written(tmp_path, conditions=("low\tLow\t1\t", "low\tLow\t\t"))
+    model = tmp_path / "model.xml"
+    assigned = start("A", apply("times", 3, "feed"))
+    content, place = model.read_text(encoding="utf-8"), "<listOfReactions>"
+    model.write_text(content.replace(place, of("InitialAssignments", assigned) + place), encoding="utf-8")
+    text, files, _ = of_petab(path, "made")
+    assert files["made-conditions.csv"] == "condition,feed,A_start\nlow,0.0,3*feed\nhigh,0.125,factor\n"
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    (tmp_path / "made.toml").write_text(text, encoding="utf-8")
+    assert load_problem(tmp_path / "made.toml").conditions == ("low", "high")
 
 
 def test_an_observable_may_be_named_in_the_noise(tmp_path):
@@ -82,7 +103,6 @@ def test_an_observable_may_be_named_in_the_noise(tmp_path):
         ({"yaml": ("[model.xml]", "[model.xml, model.xml]")}, "names 2 SBML files"),
         ({"yaml": ("problems:", "other:")}, "must list one problem"),
         ({"yaml": ("format_version: 1", "format_version: [")}, "it is not YAML"),
-        ({"yaml": ("format_version: 1", "a: &a [1]\nb: *a\nformat_version: 1")}, "anchors and aliases"),
         ({"parameters": ("0.5\t1\tpar", "\t1\tpar")}, "parameter 'k' has no nominalValue"),
         ({"parameters": ("parameterScaleNormal", "cauchy")}, "is 'cauchy'"),
         ({"parameters": ("-0.5;0.2", "-0.5;0")}, "with a width"),

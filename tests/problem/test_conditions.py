@@ -83,10 +83,27 @@ def test_a_longer_span_has_no_measurements(tmp_path):
 def test_the_conditions_and_the_measurements_decide_the_hash(tmp_path):
     hashes = {
         made(tmp_path, conditions=conditions, measurements=measurements).spec_hash
-        for conditions in (CONDITIONS, CONDITIONS.replace("2*x0", "3*x0"), CONDITIONS.replace("1.5", "1.6"))
-        for measurements in (MEASUREMENTS, MEASUREMENTS.replace("3.3", "3.4"))
-    }
-    assert len(hashes) == 6
+        for conditions in (
+            CONDITIONS, CONDITIONS.replace("2*x0", "3*x0"), CONDITIONS.replace("1.5", "1.6"),
+            # The same in all conditions, so that it is a number of the equations.
+            CONDITIONS.replace(",2\n", ",3\n"),
+        )
+        for measurements in (MEASUREMENTS, MEASUREMENTS.replace("3.3", "3.4"), MEASUREMENTS.replace("0,2.1", "0,2.2"))
+    }  # fmt: skip
+    assert len(hashes) == 12
+
+
+def test_numbers_that_never_differ_decide_the_hash_too(tmp_path):
+    hashes: set[str] = set()
+    for value in ("1", "2"):
+        (tmp_path / "b.csv").write_text(f"t,value,sigma\n1,{value},0.5\n2,{value},0.5\n", encoding="utf-8")
+        text = TEXT.partition("[measurements]")[0].replace("sd = 0.2\n", "")
+        observable = '[[observables]]\nof = "y*t"\ndata = "b.csv"\n'
+        (tmp_path / "one.csv").write_text("condition,dose,start,same\nlow,1,x0,2\n", encoding="utf-8")
+        path = tmp_path / "one.toml"
+        path.write_text(text.replace("conditions.csv", "one.csv") + observable, encoding="utf-8")
+        hashes.add(load_problem(path).spec_hash)
+    assert len(hashes) == 2
 
 
 Files = tuple[str, str, str]

@@ -110,3 +110,6 @@ def test_empty_cells_of_data_have_no_weight(tmp_path):
     assert loss.weights == ((1.0, 0.0), (0.0, 1.0))
     # At t0 only y was measured.
     assert loss.penalty == (2 * symbol("k") - 1) ** 2
+    before = load_problem(path).spec_hash
+    (tmp_path / "gaps.csv").write_text("t,x,y\n0,,3\n1,0.5,\n2,,0.2\n", encoding="utf-8")
+    assert load_problem(path).spec_hash != before

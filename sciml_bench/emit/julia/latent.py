@@ -104,13 +104,7 @@ def _observed(context: Context) -> str:
     body.append(f"return {printer.value(output)}")
     text = "\n".join(body)
     lines = [*parameter_lines(context, text), *state_lines(context, text), *_returning(body)]
-    return _function("observed", ["y", *_row(context), "p"], lines)
-
-
-def _row(context: Context) -> list[str]:
-    """The name of the row that the observed values read, if they read any."""
-    loss = context.problem.loss
-    return [context.names[loss.row]] if loss.reads else []
+    return _function("observed", ["y", *context.loss_row, "p"], lines)
 
 
 def _returning(body: list[str]) -> list[str]:

@@ -74,7 +74,9 @@ class _Importer:
         further = [*tables.parameters, *self.columns, *starts]
         self.network = Network(tables.model, model, 0.0, further)
         self.functions = Functions(self.network.functions.trees)
+        #: Quantities that differ between conditions: their cells as text, and the formulas of all.
         self.varying: dict[str, list[str]] = {}
+        self.varied: list[Any] = []
         self.constants: dict[str, float] = {}
         self.parameters: dict[str, float] = {}
         self.scales: dict[str, str] = {}
@@ -93,7 +95,10 @@ class _Importer:
     def imported(self) -> Imported:
         """The problem."""
         self._declare_parameters()
-        for column in self.columns:
+        # An empty cell of a later column may be a formula of earlier ones.
+        for column in sorted(
+            self.columns, key=lambda name: (name in self.network.species, name in self.network.starts)
+        ):
             self._override(column)
         groups = self._groups()
         end = max(row["time"] for row in self.tables.measurements)
@@ -101,8 +106,9 @@ class _Importer:
             raise self.error("nothing is measured after time 0.")
         formulas = [formula for group in groups for formula in (group.of, group.sigma) if is_traced(formula)]
         plain = self.network.equations((0.0, end), formulas)
-        used = names_in((*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *formulas))
-        used |= {text for texts in self.varying.values() for text in texts}
+        used = names_in(
+            (*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *formulas, *self.varied)
+        )
         constants = {name: value for name, value in self.constants.items() if name in used}
         files = {f"{self.stem}-measurements.csv": self._measurements(groups)}
         if self.varying:
@@ -133,7 +139,7 @@ class _Importer:
             if row.get("estimate", 0) and (scale := str(row.get("parameterScale", "lin"))) != "lin":
                 self.scales[self.network.names[name]] = scale
             if name in self.network.quantities or name in self.network.compartments:
-                self.network.given[name] = self._symbol(name)
+                self.network.give(name, self._symbol(name))
 
     def _override(self, column: str) -> None:
         """Let the conditions decide a quantity: a parameter, the size of a compartment or an initial value."""
@@ -146,12 +152,13 @@ class _Importer:
         texts = [text_of(cell, {})[0] for cell in cells]
         if len(set(texts)) > 1:
             self.varying[name] = texts
-            network.given[column] = Traced("name", name)
+            self.varied += cells
+            network.give(column, Traced("name", name))
         elif is_traced(cells[0]) or is_species:
-            network.given[column] = cells[0]
+            network.give(column, cells[0])
         else:
             self.constants[name] = cells[0]
-            network.given[column] = Traced("name", name)
+            network.give(column, Traced("name", name))
         if not is_species and column in self.tables.parameters and is_traced(cells[0]):
             return
         if name in self.parameters:
@@ -160,10 +167,7 @@ class _Importer:
     def _cell(self, column: str, row: Row) -> Any:
         cell = row.get(column)
         if cell is None:
-            default = self.network.start(column)
-            if column in self.network.quantities and column not in self.network.given and is_traced(default):
-                return self.network._number(column, self.network._value(column))
-            return default
+            return self.network.default(column)
         if isinstance(cell, str):
             if cell not in self.tables.parameters:
                 raise self.error(f"'{cell}' in the column '{column}' of the conditions is not a parameter.")

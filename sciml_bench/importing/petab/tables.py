@@ -82,9 +82,6 @@ def tables_of(path: Path) -> Tables:
 def _yaml(path: Path) -> dict[str, Any]:
     yaml = library("yaml")
     text = _content(path)
-    if "&" in text and "*" in text:
-        # Aliases of aliases grow without end.
-        raise ProblemError("it has anchors and aliases, which PEtab files do not need.", where=path)
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:

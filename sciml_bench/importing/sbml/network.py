@@ -44,7 +44,8 @@ def _each(model: Any, what: str) -> list[Any]:
 class Network:
     """The elements of a model by name, and what determines each; ``further`` keys get names that differ from theirs.
 
-    ``given`` are numbers or formulas that replace constant quantities, sizes of compartments and initial values.
+    ``given`` are numbers or formulas that replace constant quantities, sizes of compartments and initial values, see
+    :meth:`give`.
     """
 
     def __init__(self, path: Path, model: Any, t0: float, further: Sequence[str] = ()):
@@ -159,6 +160,17 @@ class Network:
         return item.getStoichiometry() if item.isSetStoichiometry() else 1
 
     # Values at the start: numbers, or formulas of parameters.
+
+    def give(self, name: str, formula: Any) -> None:
+        """Let a number or formula replace the file's value; initial values that were formed with that are forgotten."""
+        self.given[name] = formula
+        self._started.clear()
+
+    def default(self, name: str) -> Any:
+        """The file's own value: a formula of an initial assignment, or a number."""
+        if name in self.quantities and name not in self.starts and name not in self.given:
+            return self._number(name, self._value(name))
+        return self.start(name)
 
     def start(self, name: str) -> Any:
         """The value of a symbol at the start; "" is time."""

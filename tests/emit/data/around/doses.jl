@@ -1,4 +1,4 @@
-# doses for Julia, emitted from its neutral spec 62b84ce8b8e5.
+# doses for Julia, emitted from its neutral spec e507686a8818.
 
 import NaNMath
 using ComponentArrays: ComponentVector, getaxes
