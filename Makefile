@@ -67,7 +67,7 @@ $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.frameworks
 	@# Older ones know no groups of dependencies.
 	$(BIN)/python -m pip install --disable-pip-version-check -q "pip>=25.1"
-	$(PIP) --group dev -e ".[torch,jax,tensorflow,onnx,julia,diffeqpy,numba,torchode,query,parquet]"
+	$(PIP) --group dev -e ".[all]"
 	@touch $@
 
 clean:

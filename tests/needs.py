@@ -19,6 +19,7 @@ _EXTRAS = {
     "libsbml": "sbml",
     "numba": "numba",
     "pandas": "dev",
+    "petab": "petab",
     "playwright": "dev",
     "polars": "dev",
     "pyarrow": "parquet",
