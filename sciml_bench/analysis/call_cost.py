@@ -62,7 +62,12 @@ def _first_solve_s(process: ProcessSummary) -> float | None:
 
 
 def _why(process: ProcessSummary, call: str, otherwise: str) -> str:
-    """Return why a cost is missing: the failure that kept the way from this accuracy, in a few words."""
+    """Return why a cost is missing: the failure that kept the way from this accuracy, in a few words.
+
+    A loose tolerance that failed did not keep it, if the tightest one went well.
+    """
+    if process.points and process.points[-1].half(call).work is not None:
+        return otherwise
     for point in process.points:
         half = point.half(call).kept
         if half.outcome is not None and half.outcome != "ok":

@@ -162,7 +162,7 @@ def assemble(
 ) -> Measurement:
     """The measurement of a task from its worker's events and end, and from observations around it."""
     outcome, phase, message = _verdict(task, log, ending)
-    points = tuple(_point(task, log, index, outcome, phase, message) for index in range(len(task.points)))
+    points = tuple(_point(task, log, index, outcome, phase, message) for index in range(_n_points(task, log)))
     if points:
         ok = any(point.outcome is Outcome.OK for point in points)
         first = points[0]
@@ -237,10 +237,16 @@ def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | 
         return Outcome.CRASH, log.phase, "the worker exited without reporting a result"
     if log.end.outcome is not Outcome.OK:
         return log.end.outcome, log.end.phase, log.end.message
-    missing = len(task.points) - len(log.complete)
+    missing = _n_points(task, log) - len(log.complete)
     if missing:
         return Outcome.CRASH, log.phase, f"the worker reported success, but {missing} of its points are missing"
     return Outcome.OK, None, ending.message
+
+
+def _n_points(task: Task, log: EventLog) -> int:
+    """The number of points that there are to be: all, unless fewer were enough."""
+    enough = None if log.end is None or task.enough_digits is None else log.end.n_points
+    return len(task.points) if enough is None else max(1, min(enough, len(task.points)))
 
 
 def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str | None, message: str) -> PointResult:

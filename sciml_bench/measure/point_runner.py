@@ -23,6 +23,7 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, V
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
 from sciml_bench.measure import gradient_check
+from sciml_bench.measure.enough import is_enough
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
     TRANSFERS,
@@ -182,12 +183,22 @@ class CellMeasurer:
         self._gradients: dict[int, FloatArray] = {}
         self._logs: list[PointLog] = []
 
-    def run(self) -> None:
-        """Measure the points in order, reporting each; then check gradients that no reference certifies."""
+    def run(self) -> int:
+        """Measure the points in order, reporting each; then check gradients that no reference certifies.
+
+        Returns the number of points, fewer than the task has if these are enough.
+        """
         for index, point in enumerate(self._task.points):
             self._measure(index, point)
+            if self._is_enough():
+                break
         if self._unchecked:
             self._check_gradients()
+        return len(self._logs)
+
+    def _is_enough(self) -> bool:
+        wanted, points = self._task.enough_digits, [log.result() for log in self._logs]
+        return wanted is not None and all(is_enough(points, call, wanted) for call in self._task.calls)
 
     def _check_gradients(self) -> None:
         """Judge the gradients by differences of the loss at the tightest tolerance that has one, and report again."""

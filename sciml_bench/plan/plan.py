@@ -19,7 +19,7 @@ from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, produ
 from sciml_bench.plan.cost import estimate_s, hopeless
 from sciml_bench.plan.problems import PlannedProblem, entries
 from sciml_bench.plan.profiles import Profile
-from sciml_bench.plan.purpose import Advised, Claimed, Sweep
+from sciml_bench.plan.purpose import SCREEN, Advised, Claimed, Sweep
 from sciml_bench.plan.selection import Selection
 from sciml_bench.plan.tasks import TaskFactory
 from sciml_bench.record.codec import encode
@@ -70,9 +70,13 @@ class Plan:
         if self.claimed is not None:
             return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
         if self.advised is not None:
-            calls = (self.advised.call,)
             return dataclasses.replace(
-                material, points=self.advised.points, wanted=calls, trained=False, proof_s=ADVICE_PROOF_S
+                material,
+                points=self.advised.points,
+                wanted=(self.advised.call,),
+                trained=False,
+                proof_s=ADVICE_PROOF_S,
+                enough_digits=self.advised.digits if self.advised.stage == SCREEN else None,
             )
         return material
 

@@ -41,7 +41,7 @@ class TaskFactory:
 
     ``points`` are the points of cells, by label, that are not measured on the profile's ladder. ``wanted`` are the
     calls that are measured if a framework has them. Training is only requested if ``trained``. ``proof_s`` limits the
-    proof of a reference that is computed on the way.
+    proof of a reference that is computed on the way. ``enough_digits`` ends the points of a cell early.
     """
 
     entries: Mapping[str, PlannedProblem]
@@ -53,6 +53,7 @@ class TaskFactory:
     wanted: tuple[str, ...] = CALLS
     trained: bool = True
     proof_s: float | None = None
+    enough_digits: float | None = None
     _sources: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _invariants: dict[str, str] = field(default_factory=dict[str, str])
     _numbers: dict[str, Numbers] = field(default_factory=dict[str, Numbers])
@@ -102,6 +103,7 @@ class TaskFactory:
             calls=self.calls(cell),
             theta=self.entries[cell.problem].problem.theta,
             unresolved=self._unresolved.get(cell.problem, ""),
+            enough_digits=self.enough_digits,
         )
 
     def _model_task(self, cell: Cell, block: int) -> Task:

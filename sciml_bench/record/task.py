@@ -283,7 +283,7 @@ class Task:
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
     ``invariants`` is the NumPy source of the exact solution's invariants, see ``measure.invariants``. ``calls`` are
     the kinds of calls that are measured: without gradients among them, none is taken. ``theta`` names and measures the
-    components of gradients.
+    components of gradients. With ``enough_digits``, the points after the first that has as many are left out.
     """
 
     cell: Cell
@@ -306,6 +306,7 @@ class Task:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     theta: Theta | None = None
     unresolved: str = ""
+    enough_digits: float | None = None
 
     @property
     def reference_kind(self) -> str | None:

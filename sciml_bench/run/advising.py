@@ -33,8 +33,8 @@ from sciml_bench.stats.race import Race
 LOOKING_SHARE = 0.5
 """The part of the time in which all ways are looked at."""
 
-_LADDER = (30.0, 1.0, 1 / 30, 1e-3)
-"""Tolerances at which a way is looked at, in units of the asked accuracy."""
+_LADDER = (30.0, 1.0, 1 / 30, 1e-3, 1e-3 / 30, 1e-6)
+"""Tolerances at which a way is looked at, in units of the asked accuracy, until one of them is enough."""
 
 TRAINING = "training"
 """The requests other than gradients and solves."""

@@ -65,6 +65,13 @@ def test_success_without_points_is_a_lie():
     assert measurement.message == "the worker reported success, but 3 of its points are missing"
 
 
+def test_fewer_points_are_success_only_if_fewer_may_be_enough():
+    script = tells(POINTS[0], encode(End(Outcome.OK, n_points=1)))
+    enough = measure_cell(stub_task(enough_digits=6.0), PATIENT, command=[sys.executable, "-S", "-c", script])
+    assert (enough.outcome, len(enough.points)) == (Outcome.OK, 1)
+    assert [item.outcome for item in measured(script).points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
+
+
 def test_success_without_all_points_keeps_those_there_are():
     measurement = measured(tells(POINTS[0], OK))
     assert measurement.outcome is Outcome.OK

@@ -1,0 +1,78 @@
+"""A ladder of tolerances ends at the first point that is accurate enough, and not before."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from stubs.clock import FakeClock
+from stubs.tasks import reference, stub_task
+
+from sciml_bench.measure.enough import is_enough
+from sciml_bench.measure.protocol import End, Event, PointDone, decode, encode
+from sciml_bench.measure.worker import measure
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.task import GRADIENT, SOLVE
+
+
+def points(*errors: float | None, rtol: float = 1e-5, factor: float = 10.0) -> list[PointResult]:
+    """Points of tolerances that fall by a factor; an error of ``None`` is a failure."""
+    return [
+        PointResult(
+            rtol=rtol / factor**place,
+            atol=rtol / factor**place,
+            outcome=Outcome.OK if error is not None else Outcome.INACCURATE,
+            solve=SolveHalf(outcome=Outcome.OK, scores={"trajectory_error": error}),
+            gradient=GradientHalf(
+                outcome=Outcome.OK if error is not None else Outcome.INACCURATE, scores={"error": error or 1.0}
+            ),
+        )
+        for place, error in enumerate(errors)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "enough"),
+    [
+        ((1e-3,), False),
+        ((1e-3, 1e-6), True),
+        ((None,), False),
+        # 1e-9 is a thousandth of the requested 1e-6: what has not got there still gets better by a digit.
+        ((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), False),
+        ((1e-1, 1e-2, 1e-3, 1e-4, 0.9e-4), True),
+        ((1e-1, 1e-2, 1e-3, 1e-4, None), True),
+        # Before that, an error that does not fall may be chance.
+        ((1e-2, 1e-2), False),
+    ],
+)
+def test_tightening_ends_when_it_is_enough_or_hopeless(errors: tuple[float | None, ...], enough: bool):
+    assert is_enough(points(*errors), GRADIENT, 6.0) is enough
+
+
+def test_each_call_has_its_own_error():
+    (point,) = points(1e-3)
+    exact = dataclasses.replace(point, solve=dataclasses.replace(point.solve, scores={"trajectory_error": 0.0}))
+    assert is_enough([exact], SOLVE, 6.0)
+    assert not is_enough([exact], GRADIENT, 6.0)
+
+
+def events_of(**changes: Any) -> list[Event]:
+    events: list[Event] = []
+    measure(stub_task(**changes), lambda event: events.append(decode(encode(event))), FakeClock(1000), 60.0)
+    return events
+
+
+def measured(events: list[Event]) -> list[int]:
+    return [event.index for event in events if isinstance(event, PointDone) and event.complete]
+
+
+def test_a_worker_leaves_out_the_points_after_an_accurate_one():
+    events = events_of(enough_digits=6.0)
+    assert measured(events) == [0, 1]
+    assert isinstance(events[-1], End)
+    assert events[-1].n_points == 2
+    # With three digits in the reference no error can be seen to be small enough: the ladder goes to its end.
+    assert measured(events_of(enough_digits=6.0, reference=reference(digits=3.0))) == [0, 1, 2]
+    assert measured(events_of()) == [0, 1, 2]
