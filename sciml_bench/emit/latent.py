@@ -12,7 +12,7 @@ from dataclasses import replace
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.context import Context
+from sciml_bench.emit.context import Context, size_of
 from sciml_bench.emit.loss import controls_source, motion_values, motions_source, residual_source, term_source
 from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.scalar import ScalarSystem, scalarise_observed, scalarise_start
@@ -44,7 +44,8 @@ def latent_derivatives(context: Context, subject: str, residual: str) -> list[st
     n = problem.n_states
     data = [context.names[symbol(given.name)] for given in problem.given]
     parameters = start.p[: problem.n_parameters]
-    known = dict(zip(start.p[problem.n_parameters :], _numbers_of(problem), strict=True))
+    # Data of a single trajectory are numbers here, and what they make zero or constant is left out.
+    known = {} if _is_batch(context) else dict(zip(_data_of(start, problem), _numbers_of(problem), strict=True))
     outputs = [expr.xreplace(known) for expr in start.rhs]
     texts = [_jacobian(context, "initial_jacobian", [*data, "p"], start, outputs[:n], [parameters])]
     if problem.loss.of is not None:
@@ -55,6 +56,10 @@ def latent_derivatives(context: Context, subject: str, residual: str) -> list[st
     if problem.loss.penalty is not None:
         texts.append(_jacobian(context, "penalty_gradient", [*data, "p"], start, outputs[n:], [parameters]))
     return [*texts, _loss_gradient(context, data, subject, residual)]
+
+
+def _data_of(start: ScalarSystem, problem: Problem) -> tuple[Symbol, ...]:
+    return start.p[problem.n_parameters :]
 
 
 def _numbers_of(problem: Problem) -> list[Node]:
@@ -77,6 +82,7 @@ def _jacobian(
     n_named = context.problem.n_parameters
     arrays = [("y", system.y), ("p", system.p[:n_named])]
     arrays += [(row, system.p[n_named:]) for row in context.loss_row if row in takes]
+    arrays += _data_arrays(context, system) if set(_data_names(context)) <= set(takes) else []
     for array, symbols in arrays:
         if used & set(symbols):
             names = ", ".join(s.name for s in symbols)
@@ -90,6 +96,18 @@ def _jacobian(
         rows = [", ".join(part[i : i + len(variables)]) for i in range(0, size, len(variables))]
         matrices.append("np.array([\n" + "".join(f"        [{row}],\n" for row in rows) + "    ])")
     return "\n".join([*lines, f"    return {', '.join(matrices)}", ""])
+
+
+def _data_arrays(context: Context, start: ScalarSystem) -> list[tuple[str, tuple[Symbol, ...]]]:
+    """The data before the solve as arrays, and the names of their elements."""
+    symbols, arrays = list(_data_of(start, context.problem)), list[tuple[str, tuple[Symbol, ...]]]()
+    for given in context.problem.given_at_start:
+        size = size_of(given.shape)
+        name = context.names[symbol(given.name)]
+        flat = {0: f"[{name}]", 1: name}.get(len(given.shape), f"{name}.ravel()")
+        arrays.append((flat, tuple(symbols[:size])))
+        del symbols[:size]
+    return arrays
 
 
 def _loss_gradient(context: Context, data: list[str], subject: str, residual: str) -> str:
@@ -137,7 +155,7 @@ def latent_sources(context: Context) -> list[str]:
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
     parts.append(_loss(context))
-    if not context.target.differentiates and not context.problem.networks and not _is_batch(context):
+    if not context.target.differentiates and not context.problem.networks:
         parts += latent_derivatives(context, _subject(context), _residual(context, "seen", []))
     return parts
 

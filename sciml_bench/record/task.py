@@ -151,6 +151,17 @@ class Numbers:
         return len(self.y0) // self.batch
 
     @property
+    def trajectories(self) -> list[Numbers]:
+        """The numbers of each trajectory of a batch alone."""
+        if self.batch == 1:
+            return [self]
+        n = self.n_states
+        parts = [slice(n * place, n * (place + 1)) for place in range(self.batch)]
+        return [
+            dataclasses.replace(self, y0=self.y0[part], atol_scale=self.atol_scale[part], batch=1) for part in parts
+        ]
+
+    @property
     def theta(self) -> tuple[float, ...]:
         """The values that gradients are taken with respect to."""
         return self.p if self.wrt == "parameters" else self.y0

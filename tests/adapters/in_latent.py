@@ -59,7 +59,7 @@ def error(problem: Problem, cell: Cell, expected: tuple[float, np.ndarray]) -> f
     """The larger of the two relative errors of a cell."""
     adapter = registry.adapter(cell.adapter)
     task = Task(
-        cell=cell, program=adapter.program, source=source(problem, adapter.target), numbers=problem.numbers(),
+        cell=cell, program=adapter.program, source=source(problem, adapter.target_of(cell)), numbers=problem.numbers(),
         points=(POINT,), sampling=Sampling(1, 1, 1, 1, 0.0), seed=0, threads=1, error_bound=1, gradient_error_bound=1,
     )  # fmt: skip
     module, _, build = adapter.program.partition(":")

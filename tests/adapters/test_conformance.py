@@ -247,8 +247,10 @@ def test_the_known_numbers_are_those_of_a_tight_solve():
         inputs = program.prepare(np.array(task.numbers.theta), point)
         assert known.expected.solution is not None
         assert known.expected.gradient is not None
-        np.testing.assert_allclose(program.solve(inputs).values, known.expected.solution, rtol=2e-7)
-        np.testing.assert_allclose(program.gradient(inputs).gradient, known.expected.gradient, rtol=2e-7)
+        np.testing.assert_allclose(program.read_solution(program.solve(inputs)).ys, known.expected.solution, rtol=2e-7)
+        np.testing.assert_allclose(
+            program.read_gradient(program.gradient(inputs)).gradient, known.expected.gradient, rtol=2e-7
+        )
 
 
 def test_the_switched_problem_is_its_closed_form():

@@ -12,7 +12,16 @@ import pytest
 from needs import skip_without
 
 CELLS = {
-    "scipy": [("parameters", "dop853", "forward", "eager"), ("measured", "dop853", "forward", "eager")],
+    "scipy": [
+        ("parameters", "dop853", "forward", "eager"),
+        ("measured", "dop853", "forward", "eager"),
+        ("doses", "dop853", "forward", "eager"),
+    ],
+    "scipy, compiled": [
+        ("measured", "dop853", "forward", "compiled"),
+        ("measured", "odeint", "forward", "compiled"),
+        ("doses", "dop853", "forward", "compiled"),
+    ],
     "torchdiffeq": [
         ("classifier", "dopri5", "discrete", "eager"),
         ("autoencoder", "dopri5", "backsolve", "eager"),
@@ -43,8 +52,9 @@ SLOW = {"diffrax", "tensorflow"}
     "adapter", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CELLS]
 )
 def test_losses_and_gradients_are_those_of_the_reference_engine(adapter):
-    skip_without(adapter)
-    command = [sys.executable, str(Path(__file__).with_name("in_latent.py")), adapter, json.dumps(CELLS[adapter])]
+    name, _, compiled = adapter.partition(", ")
+    skip_without(name, *(["numba"] if compiled else []))
+    command = [sys.executable, str(Path(__file__).with_name("in_latent.py")), name, json.dumps(CELLS[adapter])]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

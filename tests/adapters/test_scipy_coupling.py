@@ -43,8 +43,8 @@ def test_hires_does_without_the_coupling_and_its_gradient_is_the_same(mode: str)
     skip_without_numba(mode)
     program, whole = scipy_program("hires", "odeint", mode), scipy_program("hires", "bdf")
     theta, tight = np.array(catalog.load("hires").numbers().theta), Point(1e-8, 1e-10)
-    inputs = program.prepare(theta, tight)
-    found, expected = program.gradient(inputs), whole.gradient(whole.prepare(theta, tight))
+    (inputs,) = program.prepare(theta, tight)
+    (found,), (expected,) = program.gradient([inputs]), whole.gradient(whole.prepare(theta, tight))
     assert program._cheaper(inputs) == [inputs.uncoupled]
     np.testing.assert_allclose(
         theta * found.gradient, theta * expected.gradient, atol=1e-5 * np.max(np.abs(theta * expected.gradient))
@@ -57,10 +57,10 @@ def test_robertson_keeps_the_coupling(rtol: float, monkeypatch: pytest.MonkeyPat
     skip_without_numba("compiled")
     program = scipy_program("robertson", "odeint", "compiled")
     theta = np.array(catalog.load("robertson").numbers().theta)
-    assert program.prepare(theta, Point(rtol, rtol)).uncoupled is None
+    assert program.prepare(theta, Point(rtol, rtol))[0].uncoupled is None
     monkeypatch.setattr(system, "is_narrow", lambda _width, _size: True)
     program = scipy_program("robertson", "odeint", "compiled")
-    inputs = program.prepare(theta, Point(rtol, rtol * 1e-4))
+    (inputs,) = program.prepare(theta, Point(rtol, rtol * 1e-4))
     assert inputs.uncoupled is not None
     assert program._cheaper(inputs) is inputs.augmented
 

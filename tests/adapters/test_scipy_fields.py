@@ -43,7 +43,7 @@ def theta_of(problem: str) -> np.ndarray:
 )  # fmt: skip
 def test_points_are_in_the_order_of_a_narrow_band(problem: str, width: int) -> None:
     program = scipy_program(problem, "odeint", "compiled")
-    state = program.prepare(theta_of(problem), Point(1e-6, 1e-8)).state
+    state = program.prepare(theta_of(problem), Point(1e-6, 1e-8))[0].state
     assert (state.options["lband"], state.options["uband"]) in [(w, w) for w in range(width + 1)]
     arranged = arrangement(program._source.AT, program._source.COUPLED, program._source.SPECIES)
     n = len(arranged.order)

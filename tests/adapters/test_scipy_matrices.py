@@ -29,7 +29,8 @@ def scipy_program(problem: str, method: str, mode: str = "eager") -> Any:
 
 
 def prepared(program: Any, problem: str) -> Any:
-    return program.prepare(np.array(catalog.load(problem).numbers().theta), POINT)
+    (inputs,) = program.prepare(np.array(catalog.load(problem).numbers().theta), POINT)
+    return inputs
 
 
 def full(matrix: Any, options: dict[str, Any]) -> np.ndarray:
@@ -191,7 +192,7 @@ def test_a_large_system_is_solved_in_shares() -> None:
     assert [component for share in shares for component in share] == list(range(25))
     assert max(len(system.start) for system in inputs.augmented) <= 100
     assert len(prepared(whole, "pollution").augmented) == 1
-    ours, theirs = (program.gradient(inputs), whole.gradient(whole.prepare(theta, Point(1e-8, 1e-10))))
+    (ours,), (theirs,) = program.gradient([inputs]), whole.gradient(whole.prepare(theta, Point(1e-8, 1e-10)))
     np.testing.assert_allclose(
         theta * ours.gradient, theta * theirs.gradient, atol=1e-5 * np.max(np.abs(theta * theirs.gradient))
     )
@@ -209,11 +210,11 @@ def test_too_many_second_derivatives_are_not_written_out(
         skip_without("numba")
     theta = np.array(catalog.load(problem).numbers().theta)
     whole = scipy_program(problem, "bdf")
-    expected = theta * whole.gradient(prepared(whole, problem)).gradient
+    expected = theta * whole.gradient([prepared(whole, problem)])[0].gradient
     monkeypatch.setattr(variation, "SECOND_DERIVATIVES", 0)
     for method in ("bdf", "odeint"):
         program = scipy_program(problem, method, mode)
         assert not hasattr(program._source, "second_derivatives")
         assert not hasattr(program._source, "augmented_jacobian")
-        found = theta * program.gradient(prepared(program, problem)).gradient
+        found = theta * program.gradient([prepared(program, problem)])[0].gradient
         np.testing.assert_allclose(found, expected, atol=1e-5 * np.max(np.abs(expected)))

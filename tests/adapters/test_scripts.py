@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from needs import skip_without
+from stubs import doses
 
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.script import script_of_cell
@@ -103,9 +104,9 @@ SCIPY = (
 
 
 @pytest.mark.parametrize("cell", SCIPY)
-@pytest.mark.parametrize("problem", ["lotka-volterra", SIR, "switched"])
-def test_scipy(cell, problem, switched, tmp_path):
-    name = switched if problem == "switched" else problem
+@pytest.mark.parametrize("problem", ["lotka-volterra", SIR, "switched", "ensemble"])
+def test_scipy(cell, problem, switched, ensemble, tmp_path):
+    name = {"switched": switched, "ensemble": ensemble}.get(problem, problem)
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
 
 
@@ -120,6 +121,14 @@ def test_scipy(cell, problem, switched, tmp_path):
 def test_scipy_with_numba(problem, method, tmp_path):
     skip_without("numba")
     assert error_of(script_of_cell(problem, ["scipy", method, "forward", "compiled"], 1e-7), tmp_path) < 1e-5
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_conditions_of_an_experiment_are_solved_in_turn(mode, tmp_path):
+    skip_without(*(["numba"] if mode == "compiled" else []))
+    doses.made(tmp_path)
+    name = str(next(tmp_path.glob("*.toml")))
+    assert error_of(script_of_cell(name, ["scipy", "odeint", "forward", mode], 1e-7), tmp_path) < 1e-5
 
 
 KINKED = """

@@ -11,6 +11,9 @@ __all__ = ["ADAPTER"]
 
 # Capabilities of SciPy, without importing it.
 
+MOST_TRAJECTORIES = 1000
+"""Larger batches are for libraries that solve many trajectories at once; the conditions of an experiment are fewer."""
+
 
 def refusal(cell: Cell, facts: Facts) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
@@ -21,10 +24,10 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
             "SciPy has no automatic differentiation, and forward sensitivity equations for all the weights of a network"
             " are no way to train it"
         )
-    if facts.batch > 1:
-        return "SciPy's solve_ivp takes one trajectory at a time, with a right-hand side written in Python"
-    if cell.framework_mode == "compiled" and facts.latent:
-        return "code for Numba covers only the equations, not the computations around the solve"
+    if facts.batch > MOST_TRAJECTORIES:
+        return f"SciPy takes one trajectory at a time, and {facts.batch} one after the other are no way to solve them"
+    if cell.framework_mode == "compiled" and facts.latent and facts.arrays:
+        return "code for Numba has computations around the solve only of states and definitions that are numbers"
     if cell.framework_mode == "compiled" and facts.not_local:
         return f"code for Numba is written number by number, and code for arrays point by point: {facts.not_local}"
     return None

@@ -139,7 +139,7 @@ def _structure(task: Task, systems: Systems) -> tuple[tuple[Callable[..., Any] |
     times = ", ".join(["T0", *map(repr, task.numbers.breakpoints), "T1"])
     return (*types, structure.places_of_entries), (
         "# The entries of the Jacobian that are not always zero.",
-        f"FOUND = places_of_entries(jacobian, ({times}), Y0, P, np.ndarray.tolist)",
+        f"FOUND = places_of_entries(jacobian, ({times}), Y0[:N], P, np.ndarray.tolist)",
         "PLACES = np.unique(np.concatenate(list(FOUND)))",
         "STRUCTURE = Structure(N, PLACES % N, PLACES//N)",
     )

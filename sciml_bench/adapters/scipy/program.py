@@ -7,7 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -22,7 +22,8 @@ from sciml_bench.adapters.scipy.structure import Parameters
 from sciml_bench.adapters.scipy.system import System, Systems, absolute_tolerance, initial
 from sciml_bench.adapters.time_grid import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.task import LANDING, Point, Task
+from sciml_bench.record.point import Trajectories
+from sciml_bench.record.task import LANDING, Numbers, Point, Task
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.numba import CompileTimes
@@ -33,11 +34,12 @@ METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": 
 
 
 class Inputs(NamedTuple):
-    """The inputs of one call: the problem, the problem with its sensitivities, and these without their coupling if
-    that may be cheaper.
+    """The inputs of one trajectory: its data, if something is computed around the solve, the problem, the problem with
+    its sensitivities, and these without their coupling if that may be cheaper.
     """
 
     p: Parameters
+    given: tuple[Any, ...] | None
     state: System
     augmented: list[System]
     uncoupled: System | None = None
@@ -67,11 +69,19 @@ class Differentiated(NamedTuple):
     counts: Counts
 
 
+One = TypeVar("One", Solved, Differentiated)
+
+
 class SciPyProgram(Program):
-    """A solve for the solution, and one of the forward sensitivity equations for the gradient."""
+    """A solve for the solution, and one of the forward sensitivity equations for the gradient.
+
+    SciPy solves one trajectory at a time: those of a batch are solved in turn.
+    """
 
     def __init__(self, task: Task):
-        self._numbers = numbers = task.numbers
+        self._numbers = task.numbers
+        self._trajectories = task.numbers.trajectories
+        numbers = self._trajectories[0]
         compiled = task.cell.framework_mode == "compiled"
         self._source = load_source(task)
         self._method = task.cell.method
@@ -82,10 +92,8 @@ class SciPyProgram(Program):
         self._segments = split(numbers)
         self._evaluate_at = [np.asarray(segment.times) for segment in self._segments]
         self._compiled = self._compile_times() if compiled else None
-        # Data of the trajectory, where something is computed around the solve.
-        self._given: tuple[Any, ...] | None = getattr(self._source, "GIVEN", None)
+        self._given = self._data()
         self._n_states, self._n_theta = len(numbers.y0), len(numbers.theta)
-        self._scale = np.asarray(numbers.atol_scale)
         fields = compiled and has_fields(self._source)
         self._systems = (
             FieldSystems(self._source, numbers, self._method)
@@ -97,33 +105,61 @@ class SciPyProgram(Program):
         # For relative tolerances of each half of a decade, whether it is cheaper.
         self._is_uncoupled: dict[int, bool] = {}
 
-    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        numbers = self._numbers
+    def _data(self) -> Sequence[tuple[Any, ...] | None]:
+        """The data of each trajectory; ``None`` if nothing is computed around the solve."""
+        given: tuple[Any, ...] | None = getattr(self._source, "GIVEN", None)
+        if given is None or len(self._trajectories) == 1:
+            return [given] * len(self._trajectories)
+        return [tuple(rows[place] for rows in given) for place in range(len(self._trajectories))]
+
+    def prepare(self, theta: FloatArray, point: Point) -> list[Inputs]:
         values = np.array(theta, dtype=np.float64)
+        each = zip(self._trajectories, self._given, strict=True)
+        return [self._prepared(numbers, values, given, point) for numbers, given in each]
+
+    def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
         parameters = numbers.wrt == "parameters"
         p = self._parameters(values if parameters else np.asarray(numbers.p))
         y0 = np.asarray(numbers.y0) if parameters else values
         start = initial(y0, self._n_theta, numbers.wrt)
-        if self._given is not None:
-            y0, start = self._start(p, self._given)
-        atol = point.atol * self._scale
+        if given is not None:
+            y0, start = self._start(p, given)
+        atol = point.atol * np.asarray(numbers.atol_scale)
         atol_of_all = absolute_tolerance(atol, values, numbers)
         return Inputs(
             p=p,
+            given=given,
             state=self._systems.state(p, y0, point.rtol, atol),
             augmented=self._systems.augmented(p, start, point.rtol, atol_of_all),
             uncoupled=self._systems.uncoupled(p, start, point.rtol, atol_of_all),
         )
 
-    def solve(self, inputs: Inputs) -> Solved:
-        return self._integrate(inputs.state)
+    def solve(self, inputs: list[Inputs]) -> list[Solved]:
+        return self._each(inputs, lambda one: self._integrate(one.state))
 
-    def gradient(self, inputs: Inputs) -> Differentiated:
+    def gradient(self, inputs: list[Inputs]) -> list[Differentiated]:
+        return self._each(inputs, self._differentiated)
+
+    def _each(self, inputs: list[Inputs], call: Callable[[Inputs], One]) -> list[One]:
+        results: list[One] = []
+        for place, one in enumerate(inputs):
+            try:
+                results.append(call(one))
+            except SolverFailure as error:
+                if len(inputs) == 1:
+                    raise
+                steps = [result.counts.n_accepted for result in results]
+                failed = Trajectories(len(inputs), False, tuple(steps), ((place, error.outcome),))
+                message = f"trajectory {place + 1} of {len(inputs)}: {error}"
+                raise SolverFailure(error.outcome, message, failed) from error
+        return results
+
+    def _differentiated(self, inputs: Inputs) -> Differentiated:
         systems = self._cheaper(inputs)
         solved = [self._integrate(system) for system in systems]
         # The state is in each of them.
         ys = solved[0].values[:, : self._n_states]
-        loss, by_state, directly = self._loss(ys, inputs.p)
+        loss, by_state, directly = self._loss(ys, inputs.p, inputs.given)
         gradient = np.empty(self._n_theta)
         counts = Counts(0, 0, 0, 0)
         for system, (values, told) in zip(systems, solved, strict=True):
@@ -163,9 +199,9 @@ class SciPyProgram(Program):
         y0 = found[0] if isinstance(found, tuple) else found
         return y0, np.concatenate([y0, self._source.initial_jacobian(*given, p).T.ravel()])
 
-    def _loss(self, ys: Vector, p: Parameters) -> tuple[float, Vector, Vector | float]:
+    def _loss(self, ys: Vector, p: Parameters, given: tuple[Any, ...] | None) -> tuple[float, Vector, Vector | float]:
         """The loss, its derivatives by the states, and those by the parameters while the states stay."""
-        source, given = self._source, self._given
+        source = self._source
         if given is None:
             return source.loss(ys), source.loss_gradient(ys), 0.0
         found = source.initial_state(*given, np.asarray(p))
@@ -176,15 +212,20 @@ class SciPyProgram(Program):
     def synchronise(self, output: Any) -> None:
         """Nothing to wait for: NumPy computes before it returns."""
 
-    def read_solution(self, output: Solved) -> Solution:
-        if not np.all(np.isfinite(output.values)):
+    def read_solution(self, output: list[Solved]) -> Solution:
+        values = np.concatenate([one.values for one in output], axis=1) if len(output) > 1 else output[0].values
+        if not np.all(np.isfinite(values)):
             raise SolverFailure(Outcome.NONFINITE, "SciPy reports success, but the solution is not finite")
-        return Solution(output.values, _statistics(output.counts))
+        steps = [one.counts.n_accepted for one in output]
+        return Solution(values, _statistics(output), Trajectories.each(steps, ()) if len(output) > 1 else None)
 
-    def read_gradient(self, output: Differentiated) -> Gradient:
-        if not (np.isfinite(output.loss) and np.all(np.isfinite(output.gradient))):
+    def read_gradient(self, output: list[Differentiated]) -> Gradient:
+        # A batch has gradients with respect to parameters alone, which its trajectories share.
+        loss = math.fsum(one.loss for one in output)
+        gradient = np.sum([one.gradient for one in output], axis=0)
+        if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
             raise SolverFailure(Outcome.NONFINITE, "SciPy reports success, but the gradient is not finite")
-        return Gradient(output.loss, output.gradient, _statistics(output.counts))
+        return Gradient(loss, gradient, _statistics(output))
 
     def versions(self) -> dict[str, str]:
         found = {"scipy": scipy.__version__, "numpy": np.__version__}
@@ -257,5 +298,16 @@ def _clipped(function: Callable[..., Any], segment: Segment) -> Callable[..., An
     return lambda t, y, *args: function(min(max(t, low), high), y, *args)
 
 
-def _statistics(counts: Counts) -> dict[str, float]:
-    return {name: float(value) for name, value in counts._asdict().items()}
+def _statistics(output: Sequence[Solved | Differentiated]) -> dict[str, float]:
+    """Counts of the trajectory, or of all of a batch together with the steps of each."""
+    counts = [one.counts for one in output]
+    totals = {name: float(sum(getattr(one, name) for one in counts)) for name in Counts._fields}
+    if len(counts) == 1:
+        return totals
+    steps = [one.n_accepted for one in counts]
+    return {
+        **totals,
+        "n_steps": float(max(steps)),
+        "n_steps_least": float(min(steps)),
+        "n_steps_mean": float(np.mean(steps)),
+    }

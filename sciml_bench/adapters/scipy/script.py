@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sciml_bench.adapters import script
 from sciml_bench.adapters.scipy.fields import FieldSystems
@@ -25,8 +26,10 @@ def script_of(task: Task, point: Point) -> str:
     compiled = cell.framework_mode == "compiled"
     if compiled and not script.has(task, "augmented"):
         raise UsageError(f"{cell.problem} has no sensitivity equations for Numba: there is no such script")
-    systems = systems_of(task)
-    matrix = newton_script(task, systems)
+    # SciPy solves one trajectory at a time.
+    one = replace(task, numbers=task.numbers.trajectories[0])
+    systems = systems_of(one)
+    matrix = newton_script(one, systems)
     solver = "odeint" if cell.method == "odeint" else "solve_ivp"
     needed = [f"from scipy.integrate import {solver}"]
     if _lands_by_subclass(task):
@@ -41,11 +44,11 @@ def script_of(task: Task, point: Point) -> str:
         "# The model, and its sensitivity equations.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *_numbers(task, systems.shares)]),
+        "\n".join([script.given(task, point), *_numbers(one, systems.shares)]),
         *(["# How its Newton matrix is stored and filled.", quoted] if quoted else []),
         "\n".join(matrix.module),
         "\n".join(_landing(task)) if _lands_by_subclass(task) else "",
-        "\n".join(_sensitivities(task, systems, matrix)),
+        "\n".join(_sensitivities(one, systems, matrix)),
         "\n".join(_value_and_gradient(task, systems, matrix)),
         script.check(task),
     )
@@ -101,16 +104,21 @@ def _value_and_gradient(task: Task, systems: Systems, matrix: NewtonScript) -> l
     compiled = task.cell.framework_mode == "compiled"
     coupled = ", coupled" if matrix.is_choice else ""
     name = "solved" if matrix.is_choice else "value_and_gradient"
-    lines = [f"def {name}(theta{coupled}):", '    """The loss at theta, and its gradient."""']
+    alone = task.numbers.batch == 1
+    of_one = "" if alone else ", *given" if with_data else ", y0"
+    lines = [f"def {name if alone else 'of_trajectory'}(theta{coupled}{of_one}):"]
+    lines += [f'    """The loss{"" if alone else " of one trajectory"} at theta, and its gradient."""']
     lines += [f"    p = np.asarray({'theta' if parameters else 'P'}, dtype=float){'' if compiled else '.tolist()'}"]
+    data = "*GIVEN" if alone else "*given"
     if with_data:
         lines += [
-            "    start = initial_state(*GIVEN, np.asarray(p))",
+            f"    start = initial_state({data}, np.asarray(p))",
             "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
-            "    s0 = initial_jacobian(*GIVEN, p).T",
+            f"    s0 = initial_jacobian({data}, p).T",
         ]
     else:
-        lines.append(f"    y0 = {'Y0' if parameters else 'np.asarray(theta, dtype=float)'}")
+        if alone:
+            lines.append(f"    y0 = {'Y0' if parameters else 'np.asarray(theta, dtype=float)'}")
         lines.append(f"    s0 = {'np.zeros((M, N))' if parameters else 'np.eye(N)'}")
     if len(systems.shares) > 1:
         if matrix.is_choice:
@@ -124,15 +132,30 @@ def _value_and_gradient(task: Task, systems: Systems, matrix: NewtonScript) -> l
         lines.append(f"    ys, s = sensitivities(p, y0, s0, 0{coupled})")
     if with_data:
         lines += [
-            "    by_state, directly = loss_gradient(ys, *GIVEN, p)",
-            "    value = loss(ys, *GIVEN, p) + penalty",
+            f"    by_state, directly = loss_gradient(ys, {data}, p)",
+            f"    value = loss(ys, {data}, p) + penalty",
             "    return float(value), np.einsum('tmn,tn->m', s, by_state) + directly",
         ]
     else:
         lines.append("    return float(loss(ys)), np.einsum('tmn,tn->m', s, loss_gradient(ys))")
+    if not alone:
+        lines += _of_all(name, coupled, with_data)
     if matrix.is_choice:
         lines += _CHOICE.replace("THETA", "P" if parameters else "Y0").splitlines()[1:]
     return lines
+
+
+def _of_all(name: str, coupled: str, with_data: bool) -> list[str]:
+    """The function of all trajectories, which are solved in turn."""
+    rows, taken = ("zip(*GIVEN)", "*one") if with_data else ("Y0.reshape(BATCH, N)", "one")
+    return [
+        "",
+        "",
+        f"def {name}(theta{coupled}):",
+        '    """The loss at theta, summed over the trajectories, and its gradient."""',
+        f"    values, slopes = zip(*[of_trajectory(theta{coupled}, {taken}) for one in {rows}])",
+        "    return sum(values), sum(slopes)",
+    ]
 
 
 _CHOICE = '''
