@@ -44,7 +44,7 @@ def latent_derivatives(context: Context, subject: str, residual: str) -> list[st
     n = problem.n_states
     data = [context.names[symbol(given.name)] for given in problem.given]
     parameters = start.p[: problem.n_parameters]
-    # Data of a single trajectory are numbers here, and what they make zero or constant is left out.
+    # Data of a single trajectory are numbers here, so that derivatives which they make zero are left out.
     known = {} if _is_batch(context) else dict(zip(_data_of(start, problem), _numbers_of(problem), strict=True))
     outputs = [expr.xreplace(known) for expr in start.rhs]
     texts = [_jacobian(context, "initial_jacobian", [*data, "p"], start, outputs[:n], [parameters])]

@@ -115,7 +115,7 @@ def source(problem: Problem, target: str) -> str:
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
     if target in NUMBER_BY_NUMBER:
         written = numba_functions(context) if target == "numba" else [in_place_function(context)]
-        # What is computed around the solve is called once, by Python.
+        # Python calls the computations around the solve, once each.
         functions = [*written, *(_around(problem) if problem.latent else [loss_source(problem, TARGETS["numpy"])])]
         return "\n\n".join([_header(context), *functions]).rstrip() + "\n"
     by_arrays = chosen.arrays and has_arrays(problem)

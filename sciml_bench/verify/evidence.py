@@ -14,6 +14,7 @@ from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.cells import Planned, Slot, blocks, count
 from sciml_bench.plan.plan import plan_hash
+from sciml_bench.plan.purpose import SCREEN
 from sciml_bench.record.codec import parse
 from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.lines import numbered_lines
@@ -125,6 +126,11 @@ class Intent:
         if own is not None:
             return tuple((rtol, atol) for rtol, atol in own)
         return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
+
+    @property
+    def is_screening(self) -> bool:
+        """Return whether the run looks at every way of a problem until it is accurate enough."""
+        return (self.plan.get("advised") or {}).get("stage") == SCREEN
 
     def calls(self, record: Record) -> tuple[str, ...]:
         """The calls that the plan requests for the cell of a record; earlier plans only give the sensitivity."""

@@ -123,7 +123,10 @@ def place(record: Record, intent: Intent) -> Iterator[str]:
 
 
 def ladder(record: Record, intent: Intent) -> Iterator[str]:
-    """The tolerances are the plan's; of a model, the batches."""
+    """The tolerances are the plan's; of a model, the batches.
+
+    Screening leaves out the tolerances after one that is accurate enough.
+    """
     batches = next((p.get("batches") for p in intent.plan["problems"] if p["name"] == record.cell.problem), None)
     if batches is not None:
         measured = [point.batch for point in record.points]
@@ -131,6 +134,8 @@ def ladder(record: Record, intent: Intent) -> Iterator[str]:
             yield f"batches {measured}, planned {batches}"
         return
     planned = intent.tolerances(record.cell.label)
+    if intent.is_screening:
+        planned = planned[: max(1, len(record.points))]
     rtols = tuple(rtol for rtol, _ in planned)
     found = tuple(point.rtol for point in record.points)
     if found != rtols:

@@ -75,7 +75,7 @@ One = TypeVar("One", Solved, Differentiated)
 class SciPyProgram(Program):
     """A solve for the solution, and one of the forward sensitivity equations for the gradient.
 
-    SciPy solves one trajectory at a time: those of a batch are solved in turn.
+    SciPy solves one trajectory at a time, and the trajectories of a batch in turn.
     """
 
     def __init__(self, task: Task):

@@ -1,23 +1,41 @@
-"""Priors of PEtab as text of problem files: the negative logarithm of a density of a parameter."""
+"""Priors of PEtab: functions that map a parameter to minus the logarithm of a density, as a formula or a number."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from sciml_bench.errors import ProblemError
+from sciml_bench.importing.petab.tables import library
 
-SCALES = {"lin": "{}", "log": "log({})", "log10": "log10({})"}
+Prior = Callable[[Any], Any]
+
+
+def _normal(value: Any, middle: float, width: float) -> Any:
+    return ((value - middle) / width) ** 2 / 2
+
+
+def _laplace(value: Any, middle: float, width: float) -> Any:
+    return abs((value - middle) / width)
+
+
+# Version 1.
+
+_SCALES: dict[str, Prior] = {"lin": lambda p: p, "log": np.log, "log10": np.log10}
 """A parameter on the scale on which it is estimated."""
 
 
-def negative_log_prior(parameter: str, scale: str, kind: str, numbers: list[float]) -> str:
-    """The formula for a parameter; empty for uniform densities, which change no gradient and no minimum.
+def negative_log_prior(parameter: str, scale: str, kind: str, numbers: list[float]) -> Prior | None:
+    """The prior of a kind of version 1; ``None`` for uniform densities, which change no gradient and no minimum.
 
     Raises:
         ProblemError: the kind is unknown, or its width is not positive.
     """
     if kind in ("uniform", "parameterScaleUniform"):
-        return ""
+        return None
     on_scale = kind.startswith("parameterScale")
     plain = kind.removeprefix("parameterScale")
     logarithmic = plain.startswith("log")
@@ -26,11 +44,58 @@ def negative_log_prior(parameter: str, scale: str, kind: str, numbers: list[floa
         raise ProblemError(
             f"the prior of '{parameter}' is '{kind}' of {numbers}.", cure="Kinds are PEtab's, with a width."
         )
-    value = SCALES[scale].format(parameter) if on_scale else f"log({parameter})" if logarithmic else parameter
     middle, width = numbers
-    distance = f"({value} - {middle!r})/{width!r}"
-    if shape == "normal":
-        text = f"({distance})**2/2 + {math.log(width) + math.log(2 * math.pi) / 2!r}"
-    else:
-        text = f"abs({distance}) + {math.log(2 * width)!r}"
-    return f"{text} + log({parameter})" if logarithmic else text
+
+    def prior(p: Any) -> Any:
+        value = _SCALES[scale](p) if on_scale else np.log(p) if logarithmic else p
+        if shape == "normal":
+            found = _normal(value, middle, width) + (math.log(width) + math.log(2 * math.pi) / 2)
+        else:
+            found = _laplace(value, middle, width) + math.log(2 * width)
+        return found + np.log(p) if logarithmic else found
+
+    return prior
+
+
+# Version 2.
+
+_SHAPES: dict[str, Callable[..., Any]] = {
+    "uniform": lambda p, _low, _high: 0.0 * p,
+    "log-uniform": lambda p, _low, _high: np.log(p),
+    "normal": _normal,
+    "laplace": _laplace,
+    "log-normal": lambda p, middle, width: _normal(np.log(p), middle, width) + np.log(p),
+    "log-laplace": lambda p, middle, width: _laplace(np.log(p), middle, width) + np.log(p),
+    "cauchy": lambda p, middle, width: np.log(1 + ((p - middle) / width) ** 2),
+    "chisquare": lambda p, degrees: p / 2 - (degrees / 2 - 1) * np.log(p),
+    "exponential": lambda p, scale: p / scale,
+    "gamma": lambda p, shape, scale: p / scale - (shape - 1) * np.log(p),
+    "rayleigh": lambda p, scale: (p / scale) ** 2 / 2 - np.log(p),
+}
+"""Minus the logarithm of each density, apart from a constant."""
+
+
+def truncated_prior(
+    parameter: str, kind: str, numbers: list[float], bounds: tuple[float, float], nominal: float
+) -> Prior:
+    """The prior of a kind of version 2, which has no density outside the bounds.
+
+    Raises:
+        ProblemError: the kind is unknown, its numbers are wrong, or its density is 0 at the nominal value.
+    """
+    if kind not in _SHAPES:
+        raise ProblemError(f"the prior of '{parameter}' is '{kind}'.", cure=f"Kinds are {', '.join(_SHAPES)}.")
+    low, high = bounds
+    of_library = library("petab.v2.core").Parameter(
+        id=parameter, lb=low, ub=high, nominal_value=nominal, estimate=True, prior_distribution=kind,
+        prior_parameters=numbers,
+    )  # fmt: skip
+    density = float(of_library.prior_dist.pdf(nominal))
+    if not 0 < density < math.inf:
+        raise ProblemError(f"the prior of '{parameter}' has the density {density:g} at its nominal value {nominal:g}.")
+    shape = _SHAPES[kind]
+    # The library's density has the constant, truncation included.
+    constant = -math.log(density) - float(shape(nominal, *numbers))
+    if kind == "uniform":
+        return lambda _p: constant
+    return lambda p: shape(p, *numbers) + constant

@@ -6,8 +6,7 @@ import csv
 import io
 import json
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,16 @@ from typing import Any
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in, text_of
-from sciml_bench.importing.petab.priors import negative_log_prior
-from sciml_bench.importing.petab.tables import Row, Tables, tables_of
+from sciml_bench.importing.petab import version_1, version_2
+from sciml_bench.importing.petab.tables import Observable, Row, Tables, yaml_of
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.sbml.document import document_of, libsbml
 from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
 from sciml_bench.importing.sbml.network import Network
 from sciml_bench.importing.traced import Traced, is_traced
 
-_OVERRIDE = re.compile(r"(observable|noise)Parameter(\d+)_(\w+)")
-_START = "{}_start"
-_DISTRIBUTIONS = {"lin": "", "log": "log-", "log10": "log10-"}
+_START, _LATER = "{}_start", "{}_from_{}"
+_VERSIONS = {"1": version_1, "1.0.0": version_1, "2": version_2, "2.0.0": version_2}
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,11 @@ def imported(path: Path, stem: str) -> Imported:
     Raises:
         ProblemError: a file is wrong, or says more than a problem file can.
     """
-    tables = tables_of(path)
+    content = yaml_of(path)
+    version = str(content.get("format_version", ""))
+    if version not in _VERSIONS:
+        raise ProblemError(f"its format_version is '{version}'.", where=path, cure="PEtab is read in versions 1 and 2.")
+    tables = _VERSIONS[version].tables_of(path, content)
     # The document owns its model.
     document = document_of(tables.model)
     try:
@@ -67,12 +69,16 @@ class _Importer:
     def __init__(self, tables: Tables, model: Any, stem: str):
         self.tables, self.stem = tables, stem
         self._refuse_unknown_features()
-        self.conditions = list(dict.fromkeys(str(row["simulationConditionId"]) for row in tables.measurements))
-        columns = dict.fromkeys(column for row in tables.conditions.values() for column in row)
-        self.columns = [column for column in columns if column != "conditionName"]
+        self.conditions = list(dict.fromkeys(item.condition for item in tables.measurements))
+        changes = [(tables.t0, row) for row in tables.conditions.values()]
+        changes += [change for series in tables.later.values() for change in series]
+        self.columns = list(dict.fromkeys(column for _, row in changes for column in row))
+        #: The times after the start at which conditions change a quantity.
+        self.later = {name: sorted({t for t, row in changes if name in row} - {tables.t0}) for name in self.columns}
         starts = [_START.format(column) for column in self.columns]
+        starts += [_LATER.format(name, k) for name, times in self.later.items() for k in range(1, len(times) + 1)]
         further = [*tables.parameters, *self.columns, *starts]
-        self.network = Network(tables.model, model, 0.0, further)
+        self.network = Network(tables.model, model, tables.t0, further)
         self.functions = Functions(self.network.functions.trees)
         #: Quantities that differ between conditions: their cells as text, and the formulas of all.
         self.varying: dict[str, list[str]] = {}
@@ -85,12 +91,11 @@ class _Importer:
         return ProblemError(message, where=self.tables.path, cure=cure)
 
     def _refuse_unknown_features(self) -> None:
-        for row in self.tables.measurements:
-            if "preequilibrationConditionId" in row:
-                message = f"measurements follow an equilibrium ('{row['preequilibrationConditionId']}')."
-                raise self.error(message, "Pre-equilibration is not read.")
-            if math.isinf(row["time"]):
-                raise self.error("measurements are of the steady state, at infinite time, which is not read.")
+        times = [item.time for item in self.tables.measurements]
+        if any(map(math.isinf, times)):
+            raise self.error("measurements are of the steady state, at infinite time, which is not read.")
+        if min(times, default=0.0) < self.tables.t0:
+            raise self.error(f"a measurement is at {min(times):g}, before the start at {self.tables.t0:g}.")
 
     def imported(self) -> Imported:
         """The problem."""
@@ -101,11 +106,11 @@ class _Importer:
         ):
             self._override(column)
         groups = self._groups()
-        end = max(row["time"] for row in self.tables.measurements)
-        if not end > 0:
-            raise self.error("nothing is measured after time 0.")
+        span = (self.tables.t0, max((item.time for item in self.tables.measurements), default=self.tables.t0))
+        if not span[1] > span[0]:
+            raise self.error(f"nothing is measured after time {span[0]:g}.")
         formulas = [formula for group in groups for formula in (group.of, group.sigma) if is_traced(formula)]
-        plain = self.network.equations((0.0, end), formulas)
+        plain = self.network.equations(span, formulas)
         used = names_in(
             (*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *formulas, *self.varied)
         )
@@ -116,7 +121,7 @@ class _Importer:
             files[f"{self.stem}-conditions.csv"] = _csv(("condition", *self.varying), rows)
         lines, notes = self._lines(groups)
         equations = Equations(
-            name=self.stem, states=plain.states, derivatives=plain.derivatives, t_span=(0.0, end),
+            name=self.stem, states=plain.states, derivatives=plain.derivatives, t_span=span,
             parameters=self.parameters, constants={**plain.parameters, **constants},
             definitions=plain.definitions, further=lines, reserved=(*self.varying, *(g.name for g in groups)),
             parameter_scales=self.scales, origin="from PEtab",
@@ -129,17 +134,15 @@ class _Importer:
         return Traced("name", self.network.names[name])
 
     def _declare_parameters(self) -> None:
-        for name, row in self.tables.parameters.items():
-            if "nominalValue" not in row:
-                raise self.error(
-                    f"parameter '{name}' has no nominalValue.", "Give it one: the gradient is taken there."
-                )
-            target = self.parameters if row.get("estimate", 0) else self.constants
-            target[self.network.names[name]] = float(row["nominalValue"])
-            if row.get("estimate", 0) and (scale := str(row.get("parameterScale", "lin"))) != "lin":
-                self.scales[self.network.names[name]] = scale
-            if name in self.network.quantities or name in self.network.compartments:
-                self.network.give(name, self._symbol(name))
+        for key, parameter in self.tables.parameters.items():
+            name = self.network.names[key]
+            if parameter.value is None:
+                raise self.error(f"parameter '{key}' has no nominalValue.", "Give it one: the gradient is taken there.")
+            (self.parameters if parameter.estimated else self.constants)[name] = parameter.value
+            if parameter.scale != "lin":
+                self.scales[name] = parameter.scale
+            if key in self.network.quantities or key in self.network.compartments:
+                self.network.give(key, self._symbol(key))
 
     def _override(self, column: str) -> None:
         """Let the conditions decide a quantity: a parameter, the size of a compartment or an initial value."""
@@ -147,105 +150,123 @@ class _Importer:
         is_species = column in network.species
         if not is_species and column not in (*network.quantities, *network.compartments, *self.tables.parameters):
             raise self.error(f"the conditions have a column '{column}', which is not in the model.")
+        if self.later[column] and (is_species or column in network.rates):
+            time = self.later[column][0]
+            raise self.error(f"the conditions change the state '{column}' at {time:g}.", "Such events are not read.")
         name = network.names[_START.format(column) if is_species else column]
         cells = [self._cell(column, self.tables.conditions.get(condition, {})) for condition in self.conditions]
-        texts = [text_of(cell, {})[0] for cell in cells]
-        if len(set(texts)) > 1:
-            self.varying[name] = texts
-            self.varied += cells
-            network.give(column, Traced("name", name))
-        elif is_traced(cells[0]) or is_species:
-            network.give(column, cells[0])
-        else:
-            self.constants[name] = cells[0]
-            network.give(column, Traced("name", name))
+        first = self._quantity(name, cells, is_species)
+        network.give(column, first, self._changing(column, first, cells))
         if not is_species and column in self.tables.parameters and is_traced(cells[0]):
             return
         if name in self.parameters:
             raise self.error(f"'{column}' is estimated, and a column of the conditions.")
 
+    def _quantity(self, name: str, cells: list[Any], plain: bool = False) -> Any:
+        """The formula of a quantity that has these values in the conditions; ``plain`` numbers need no name."""
+        texts = [text_of(cell, {})[0] for cell in cells]
+        if len(set(texts)) > 1:
+            self.varying[name] = texts
+            self.varied += cells
+        elif is_traced(cells[0]) or plain:
+            return cells[0]
+        else:
+            self.constants[name] = cells[0]
+        return Traced("name", name)
+
+    def _changing(self, column: str, first: Any, cells: list[Any]) -> Any:
+        """The quantity as a function of time; ``None`` if no condition changes it later."""
+        steps = list[tuple[float, Any]]()
+        for place, time in enumerate(self.later[column]):
+            rows = [dict(self.tables.later.get(condition, [])).get(time, {}) for condition in self.conditions]
+            cells = [
+                self._cell(column, row) if column in row else before for row, before in zip(rows, cells, strict=True)
+            ]
+            steps.append((time, self._quantity(self.network.names[_LATER.format(column, place + 1)], cells)))
+        if not steps:
+            return None
+        whole = steps[-1][1]
+        for (time, _), (_, before) in zip(reversed(steps), reversed([(0.0, first), *steps[:-1]]), strict=True):
+            whole = Traced("where", Traced("name", "t") < time, before, whole)
+        return whole
+
     def _cell(self, column: str, row: Row) -> Any:
         cell = row.get(column)
         if cell is None:
             return self.network.default(column)
-        if isinstance(cell, str):
-            if cell not in self.tables.parameters:
-                raise self.error(f"'{cell}' in the column '{column}' of the conditions is not a parameter.")
-            return self._symbol(cell)
-        return cell
+        if not isinstance(cell, str):
+            return cell
+
+        def resolve(name: str) -> Any:
+            if name not in self.tables.parameters:
+                raise self.error(f"'{name}' in the column '{column}' of the conditions is not a parameter.")
+            return self._symbol(name)
+
+        return self._parsed(cell, resolve, f"the value of '{column}' in the conditions")
 
     # Observables and measurements.
 
     def _groups(self) -> list[_Group]:
         found: dict[Any, _Group] = {}
         taken = set(self.network.names.values())
-        for row in self.tables.measurements:
-            name = str(row["observableId"])
-            observable = self.tables.observables[name]
-            overrides = {kind: _split(row.get(f"{kind}Parameters")) for kind in ("observable", "noise")}
-            noise, sigma = overrides["noise"], None
-            if re.fullmatch(rf"noiseParameter1_{name}", str(observable["noiseFormula"])) and len(noise) == 1:
+        for item in self.tables.measurements:
+            name, observable, given = item.observable, self.tables.observables[item.observable], item.placeholders
+            noise, sigma = given["noise"], None
+            if observable.placeholders.get(str(observable.noise)) == ("noise", 0) and len(noise) == 1:
                 sigma = noise[0] if isinstance(noise[0], float) else None
-            key = (name, *overrides["observable"], None, *(() if sigma is not None else noise))
+            key = (name, *given["observable"], None, *(() if sigma is not None else noise))
             if key not in found:
                 label = next(n for k in range(1, 10**9) if (n := name if k == 1 else f"{name}_{k}") not in taken)
                 taken.add(label)
-                found[key] = self._group(label, name, observable, overrides, sigma)
+                of = self._formula(observable.formula, name, given)
+                spread = self._formula(observable.noise, name, given) if sigma is None else sigma
+                found[key] = _Group(label, of, spread, observable.distribution)
             group = found[key]
             if not is_traced(group.sigma):
                 sigma = float(group.sigma) if sigma is None else sigma
-            condition = str(row["simulationConditionId"])
-            group.rows.append((condition, float(row["time"]), float(row["measurement"]), sigma))
+            group.rows.append((item.condition, item.time, item.value, sigma))
         return list(found.values())
 
-    def _group(
-        self, label: str, name: str, observable: Row, overrides: Mapping[str, list[str | float]], sigma: float | None
-    ) -> _Group:
-        scale = str(observable.get("observableTransformation", "lin"))
-        noise = str(observable.get("noiseDistribution", "normal"))
-        if scale not in _DISTRIBUTIONS or noise not in ("normal", "laplace"):
-            raise self.error(f"the noise of '{name}' is '{noise}' on the scale '{scale}'.")
-        of = self._formula(observable["observableFormula"], name, overrides)
-        if sigma is None:
-            sigma = self._formula(observable["noiseFormula"], name, overrides)
-        return _Group(label, of, sigma, f"{_DISTRIBUTIONS[scale]}{noise}")
-
-    def _formula(self, text: Any, observable: str, overrides: Mapping[str, list[str | float]]) -> Any:
-        """The formula of an observable or its noise; names are the model's, parameters, or overrides."""
-        if isinstance(text, float):
+    def _formula(self, text: str | float, observable: str, given: Mapping[str, list[str | float]]) -> Any:
+        """The formula of an observable or its noise; names are the model's, parameters, or placeholders."""
+        if not isinstance(text, str):
             return text
+        whole: Observable = self.tables.observables[observable]
+
+        def resolve(name: str) -> Any:
+            if name in whole.placeholders:
+                kind, index = whole.placeholders[name]
+                if index >= len(given[kind]):
+                    raise self.error(f"a measurement of '{observable}' gives no {name}.")
+                value = given[kind][index]
+                return self._known(value) if isinstance(value, str) else value
+            if name in self.tables.observables and name not in self.network.names:
+                if name == observable and text == whole.formula:
+                    raise self.error(f"the formula of '{name}' names '{name}'.")
+                return self._formula(self.tables.observables[name].formula, name, given)
+            return self._known(name)
+
+        return self._parsed(text, resolve, f"the formula of '{observable}'")
+
+    def _parsed(self, text: str, resolve: Callable[[str], Any], what: str) -> Any:
+        """The formula of a text, with a value for each of its names."""
         sbml = libsbml()
         settings = sbml.L3ParserSettings()
         settings.setParseLog(sbml.L3P_PARSE_LOG_AS_LN)
         tree = sbml.parseL3FormulaWithSettings(text, settings)
         if tree is None:
             message = " ".join(str(sbml.getLastParseL3Error()).split())[:200]
-            raise self.error(f"the formula '{text[:80]}' of '{observable}': {message}")
-
-        def resolve(name: str) -> Any:
-            override = _OVERRIDE.fullmatch(name)
-            if override and override[3] == observable:
-                values = overrides[override[1]]
-                if int(override[2]) > len(values):
-                    raise self.error(f"a measurement of '{observable}' gives no {name}.")
-                value = values[int(override[2]) - 1]
-                return self._known(value) if isinstance(value, str) else value
-            if name in self.tables.observables and name not in self.network.names:
-                if name == observable and text == self.tables.observables[name]["observableFormula"]:
-                    raise self.error(f"the formula of '{name}' names '{name}'.")
-                return self._formula(self.tables.observables[name]["observableFormula"], name, overrides)
-            return self._known(name)
-
+            raise self.error(f"{what}, '{text[:80]}': {message}")
         REFUSALS.clear()
         try:
             return formula_of(tree, resolve, self.functions)
         except (NoFormula, Refusal) as error:
-            raise self.error(f"the formula of '{observable}': {error}.") from error
+            raise self.error(f"{what}: {error}.") from error
 
     def _known(self, name: str) -> Any:
         """A name of the model, or a parameter."""
         if name in self.network.given and name not in self.network.species:
-            return self.network.given[name]
+            return self.network.now(name)
         if name in self.tables.parameters:
             return self._symbol(name)
         if name and name not in self.network.names:
@@ -286,32 +307,8 @@ class _Importer:
         return lines, notes
 
     def _priors(self) -> list[str]:
-        found: list[str] = []
-        for name, row in self.tables.parameters.items():
-            kind = row.get("objectivePriorType")
-            if kind is not None and row.get("estimate", 0):
-                numbers = [float(value) for value in _split(row.get("objectivePriorParameters"))]
-                scale = str(row.get("parameterScale", "lin"))
-                found.append(negative_log_prior(self.network.names[name], scale, str(kind), numbers))
-        return [text for text in found if text]
-
-
-def _split(cell: Any) -> list[str | float]:
-    """The entries of a cell, which semicolons separate."""
-    if cell is None:
-        return []
-    if isinstance(cell, float):
-        return [cell]
-    entries = [entry.strip() for entry in str(cell).split(";")]
-    return [float(entry) if _is_number(entry) else entry for entry in entries]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        of_symbol = [(self._symbol(name), item.prior) for name, item in self.tables.parameters.items() if item.prior]
+        return [text_of(prior(symbol), {})[0] for symbol, prior in of_symbol]
 
 
 def _csv(header: Any, rows: Any) -> str:

@@ -1,12 +1,12 @@
-"""The files of a PEtab problem, read by its library: one YAML file names them, all in its folder."""
+"""The tables of a PEtab problem of either version, and its files: one YAML file names them, all in its folder."""
 
 from __future__ import annotations
 
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,57 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class Observable:
+    """The texts of its formulas, and its distribution as in problem files.
+
+    ``placeholders`` are names in the formulas that each measurement gives a value: ``("noise", 0)`` is the first of the
+    noise.
+    """
+
+    formula: str | float
+    noise: str | float
+    distribution: str
+    placeholders: Mapping[str, tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measured value in a condition, with the values of the placeholders: numbers, or names of parameters."""
+
+    observable: str
+    condition: str
+    time: float
+    value: float
+    placeholders: Mapping[str, list[str | float]]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter, on the scale of its estimation, with a function that maps its symbol to minus the logarithm of the
+    density of its prior.
+    """
+
+    value: float | None
+    estimated: bool
+    scale: str = "lin"
+    prior: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
 class Tables:
-    """The model and the tables of a problem, each table by the identifiers in its first column."""
+    """The model and the tables of a problem.
+
+    ``conditions`` have the values of quantities from ``t0`` on, ``later`` the values that change at later times.
+    """
 
     path: Path
     model: Path
-    parameters: dict[str, Row]
+    parameters: dict[str, Parameter]
     conditions: dict[str, Row]
-    observables: dict[str, Row]
-    measurements: list[Row]
+    observables: dict[str, Observable]
+    measurements: list[Measurement]
+    t0: float = 0.0
+    later: dict[str, list[tuple[float, Row]]] = field(default_factory=dict[str, list[tuple[float, Row]]])
 
 
 def library(name: str) -> Any:
@@ -42,44 +84,8 @@ def library(name: str) -> Any:
         raise ProblemError(f"the petab library is missing; run: {install_command('petab')}") from error
 
 
-def tables_of(path: Path) -> Tables:
-    """The tables of a problem, checked by the library.
-
-    Raises:
-        ProblemError: a file is missing or outside the folder, a table is wrong, or the problem needs more than SBML.
-    """
-    petab = library("petab.v1")
-    content = _yaml(path)
-    version = str(content.get("format_version", ""))
-    if version not in ("1", "1.0.0"):
-        cure = "Versions of PEtab that are read: 1."
-        raise ProblemError(f"its format_version is '{version}'.", where=path, cure=cure)
-    problems = content.get("problems")
-    if not isinstance(problems, list) or len(problems) != 1 or not isinstance(problems[0], dict):
-        raise ProblemError("it must list one problem.", where=path)
-    files: dict[str, Any] = {"parameters": content.get("parameter_file"), **problems[0]}
-    models = _files(path, files, "sbml_files")
-    if len(models) != 1:
-        raise ProblemError(f"it names {len(models)} SBML files, and must name one.", where=path)
-    observables = _read(path, files, "observable_files", petab.get_observable_df)
-    read = {
-        "parameter": _read(path, files, "parameters", petab.get_parameter_df),
-        "condition": _read(path, files, "condition_files", petab.get_condition_df),
-        "observable": observables,
-        "measurement": _read(path, files, "measurement_files", petab.get_measurement_df),
-    }
-    lint = library("petab.v1.lint")
-    _check(path, "parameter", lambda: lint.check_parameter_df(read["parameter"]))
-    _check(path, "condition", lambda: lint.check_condition_df(read["condition"]))
-    _check(path, "observable", lambda: lint.check_observable_df(observables))
-    _check(path, "measurement", lambda: lint.check_measurement_df(read["measurement"], observables))
-    return Tables(
-        path, models[0], *(_by_name(read[name]) for name in ("parameter", "condition", "observable")),
-        measurements=[_row(row) for row in read["measurement"].to_dict("records")],
-    )  # fmt: skip
-
-
-def _yaml(path: Path) -> dict[str, Any]:
+def yaml_of(path: Path) -> dict[str, Any]:
+    """The content of the YAML file."""
     yaml = library("yaml")
     text = _content(path)
     try:
@@ -102,9 +108,9 @@ def _content(path: Path) -> str:
         raise ProblemError(f"it is not UTF-8 text (byte {error.start}).", where=path) from error
 
 
-def _files(path: Path, files: Mapping[str, Any], key: str) -> list[Path]:
+def files(path: Path, content: Mapping[str, Any], key: str) -> list[Path]:
     """The files of a key, which lie in the folder of the YAML file or below it."""
-    named = files.get(key)
+    named = content.get(key)
     found: list[Path] = []
     for name in named if isinstance(named, list) else [named]:
         if not isinstance(name, str):
@@ -117,13 +123,14 @@ def _files(path: Path, files: Mapping[str, Any], key: str) -> list[Path]:
     return found
 
 
-def _read(path: Path, files: Mapping[str, Any], key: str, reader: Callable[[str], Any]) -> Any:
-    names = _files(path, files, key)
-    frames = [_check(name, key, lambda name=name: reader(str(name))) for name in names]
+def read(path: Path, content: Mapping[str, Any], key: str, reader: Callable[[str], Any]) -> Any:
+    """The table of a key, of one file or of several."""
+    names = files(path, content, key)
+    frames = [check(name, key, lambda name=name: reader(str(name))) for name in names]
     return frames[0] if len(frames) == 1 else library("pandas").concat(frames)
 
 
-def _check(path: Path, what: str, done: Callable[[], Any]) -> Any:
+def check(path: Path, what: str, done: Callable[[], Any]) -> Any:
     """Call the library; its exceptions become errors with the file's name, and its warnings are for its authors."""
     try:
         with warnings.catch_warnings():
@@ -134,8 +141,31 @@ def _check(path: Path, what: str, done: Callable[[], Any]) -> Any:
         raise ProblemError(f"its {what.removesuffix('_files')} table is wrong: {message}", where=path) from error
 
 
-def _by_name(frame: Any) -> dict[str, Row]:
-    return {str(name): _row(row) for name, row in zip(frame.index, frame.to_dict("records"), strict=True)}
+def rows(frame: Any) -> list[Row]:
+    """The lines of a table."""
+    return [_row(row) for row in frame.to_dict("records")]
+
+
+def by_name(path: Path, names: Iterable[Any], found: list[Row]) -> dict[str, Row]:
+    """The lines of a table by their names.
+
+    Raises:
+        ProblemError: two have the same.
+    """
+    table: dict[str, Row] = {}
+    for name, row in zip(map(str, names), found, strict=True):
+        if name in table:
+            raise ProblemError(f"'{name}' is listed twice.", where=path)
+        table[name] = row
+    return table
+
+
+def entries(cell: Any) -> list[str | float]:
+    """The entries of a cell, which semicolons separate."""
+    if cell is None:
+        return []
+    found = [_cell(entry) for entry in str(cell).split(";")] if isinstance(cell, str) else [cell]
+    return [entry for entry in found if entry is not None]
 
 
 def _row(row: Mapping[Any, Any]) -> Row:

@@ -51,6 +51,7 @@ class Network:
     def __init__(self, path: Path, model: Any, t0: float, further: Sequence[str] = ()):
         self.path, self.model, self.notes = path, model, list[str]()
         self.given: dict[str, Any] = {}
+        self._given_in_time: dict[str, Any] = {}
         self._t0 = t0
         self._refuse_other_than_equations()
         self.compartments = {item.getId(): item for item in _each(model, "Compartments")}
@@ -161,9 +162,13 @@ class Network:
 
     # Values at the start: numbers, or formulas of parameters.
 
-    def give(self, name: str, formula: Any) -> None:
-        """Let a number or formula replace the file's value; initial values that were formed with that are forgotten."""
+    def give(self, name: str, formula: Any, in_time: Any = None) -> None:
+        """Let a number or formula replace the file's value; initial values that were formed with that are forgotten.
+
+        ``in_time`` is the formula of a quantity that changes after the start.
+        """
         self.given[name] = formula
+        self._given_in_time[name] = formula if in_time is None else in_time
         self._started.clear()
 
     def default(self, name: str) -> Any:
@@ -245,7 +250,7 @@ class Network:
         if name in self.amounts:
             return self._symbols[name]
         if name in self.given and name not in self.species:
-            return self.given[name]
+            return self._given_in_time[name]
         if name in self._symbols and self._is_parameter(name):
             self._number(name, self._value(name))
             return self._symbols[name]
