@@ -15,6 +15,7 @@ import sciml_bench
 from sciml_bench.adapters import registry
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import cli
+from sciml_bench.importing.importer import of_source
 from sciml_bench.plan.profiles import NAMES, profile_named
 from sciml_bench.problem import load_problem
 from sciml_bench.record.migration import SCHEMA
@@ -38,9 +39,18 @@ COMMANDS = sorted(
 )
 
 
-def test_it_opens_with_the_two_commands():
-    first = next(block for _, block in BLOCKS)
-    assert [line.partition("#")[0].strip() for line in first.splitlines()] == ["make stiff", "make test"]
+def test_it_opens_with_a_model_that_can_be_asked_about(tmp_path):
+    language, model = BLOCKS[0]
+    assert language == "python"
+    (tmp_path / "model.py").write_text(model, encoding="utf-8")
+    text = of_source(f"{tmp_path / 'model.py'}:rhs")
+    assert 'a = "-fast*a"' in text.replace("p_", "")
+    assert "sciml-bench advise model.py:rhs " in BLOCKS[1][1]
+
+
+def test_it_has_the_two_commands_of_a_clone():
+    block = next(block for _, block in BLOCKS if block.startswith("make"))
+    assert [line.partition("#")[0].strip() for line in block.splitlines()] == ["make stiff", "make test"]
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -58,10 +68,8 @@ def test_it_fits_two_screens_and_a_half():
     assert len(TEXT.splitlines()) <= 150
 
 
-@pytest.mark.parametrize("page", ["README.md", "problem-files.md"])
-def test_the_example_problem_loads(page, tmp_path):
-    blocks = BLOCKS if page == "README.md" else BLOCK.findall(PAGES[page])
-    text = next(block for language, block in blocks if language == "toml")
+def test_the_example_problem_loads(tmp_path):
+    text = next(block for language, block in BLOCK.findall(PAGES["problem-files.md"]) if language == "toml")
     name = re.search(r'^name = "(.*)"$', text, flags=re.MULTILINE)
     assert name is not None
     path = tmp_path / f"{name[1]}.toml"

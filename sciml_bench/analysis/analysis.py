@@ -14,9 +14,10 @@ from sciml_bench.analysis.advice import Advice, advice
 from sciml_bench.analysis.answer import Answer
 from sciml_bench.analysis.break_even import Choice, choice
 from sciml_bench.analysis.comparable import why_not_comparable
+from sciml_bench.analysis.competitors import COUNT, within_reach
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
-from sciml_bench.analysis.recommendation import COUNT, Recommendation, of_problem
+from sciml_bench.analysis.recommendation import Recommendation, of_problem
 from sciml_bench.analysis.repeats import repeats
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, comparisons, tables
 from sciml_bench.analysis.selftest_store import earlier
@@ -170,6 +171,7 @@ class Analysis:
             return None
         if asked is not None:
             advised = Advised(asked["stage"], asked["call"], asked["count"], asked["accuracy"])
+            advised = within_reach(cells, advised)
         elif answer.ranking is None:
             return None
         else:

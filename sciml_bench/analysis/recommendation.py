@@ -9,63 +9,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sciml_bench.analysis import quantities
 from sciml_bench.analysis.call_cost import LOOSEST, NO_REFERENCE, call_cost, unjudged
+from sciml_bench.analysis.competitors import most_digits, replayed
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.no_way import advice_without_a_way
-from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
+from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import is_bound
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.plan.candidates import Candidates
 from sciml_bench.plan.cells import BEST
 from sciml_bench.plan.purpose import Advised
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.record import Record
 from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.stats.breakeven import Cost
 from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.race import Race, Standing
-
-NEAR, MOST = 3.0, 8
-"""Ways within this factor of the best one in the screening compete with it, at most this many."""
-
-COUNT = 1000  # calls, by default
-
-
-def block_costs(records: Iterable[Record], advised: Advised) -> dict[Cell, float | None]:
-    """The cost of each way of a block in seconds, ``None`` if it failed; starved processes give none."""
-    found = {record.cell: reduce_record(record) for record in records}
-    return {cell: total_s(process, advised) for cell, process in found.items() if not process.starved}
-
-
-def total_s(process: ProcessSummary, advised: Advised) -> float | None:
-    """The cost of the calls in seconds by one process; ``None`` if it never gets to the accuracy."""
-    found = call_cost(process, advised.call, advised.digits).cost
-    return None if found is None else found.total_s(advised.count)
-
-
-def replayed(cells: Sequence[CellSummary], advised: Advised) -> Race[Cell]:
-    """The race that the processes of these cells ran, block by block."""
-    race = Race(tuple(item.cell for item in cells))
-    blocks: dict[int, dict[Cell, float | None]] = {}
-    for item in cells:
-        for process in item.processes:
-            if not process.starved:
-                blocks.setdefault(process.block, {})[item.cell] = total_s(process, advised)
-    for block in sorted(blocks):
-        race.keep(block, {cell: cost for cell, cost in blocks[block].items() if cell in race.running})
-    return race
-
-
-def nearest(cells: Iterable[CellSummary], advised: Advised) -> list[CellSummary]:
-    """The ways near the best one, the best first: the competitors."""
-    costs = {item.cell: cost for item in cells for process in item.processes if (cost := total_s(process, advised))}
-    order = sorted((item for item in cells if item.cell in costs), key=lambda item: costs[item.cell])
-    least = min(costs.values(), default=0.0)
-    return [item for item in order if costs[item.cell] <= NEAR * least][:MOST]
 
 
 @dataclass(frozen=True)
@@ -111,7 +73,7 @@ class Recommendation:
 
     ``standing`` belongs to the race, whose ``blocks`` were run. ``untried`` ways were not screened, ``refused`` ones
     cannot take this problem, by reason, and ``absent`` ones are not installed. ``recipes`` are each library's
-    recommended best ways.
+    recommended best ways. ``near`` of the failed ways reach an accuracy with a digit less.
     """
 
     problem: str
@@ -125,6 +87,7 @@ class Recommendation:
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
     recipes: frozenset[Cell] = frozenset()
     why_not: str = ""
+    near: int = 0
 
     @property
     def cured(self) -> Iterator[str]:
@@ -141,7 +104,7 @@ class Recommendation:
 
     def _was_ended(self, way: Way) -> bool:
         """Return whether a way merely took longer than the best one for all calls, which is not a failure."""
-        return bool(self.ways) and not way.raced and way.reason.startswith(Outcome.TIMEOUT.value)
+        return bool(self.ways) and not way.raced and way.reason.startswith((Outcome.TIMEOUT.value, Outcome.SLOW.value))
 
     @property
     def _uses(self) -> str:
@@ -169,6 +132,9 @@ class Recommendation:
             yield advice_without_a_way([way.reason for way in self.failed])
             return
         best, tied = self.ways[0], self.tied
+        if self.advised.requested is not None:
+            requested = quantities.tolerance(self.advised.requested)
+            yield f"No way computes a {self._call} at a relative error of {requested} here, but some at {self._error}."
         if self.why_not:
             yield f"Take {best.name} for now: {self._cost(best)}. This names no winner: {self.why_not}."
         elif len(self.ways) == 1:
@@ -187,6 +153,8 @@ class Recommendation:
             yield f"Take {best.name} for now: {self._cost(best)}. Nothing was repeated, so this is provisional."
         if self.by_count:
             yield f"Of other numbers of {self._call}s: {self.by_count}."
+        if self.near > len(self.ways):
+            yield f"{self.near} other ways reach {quantities.tolerance(10 * self.advised.accuracy)}: see --accuracy."
 
     def _cost(self, way: Way) -> str:
         bound = "at most " if way.at_most else ""
@@ -301,6 +269,7 @@ def recommendation(
         refused={} if found is None else Counter(found.refused.values()),
         absent={} if found is None else found.absent,
         recipes=frozenset(item.cell for item in screened if item.role == BEST),
+        near=sum(advised.digits - 1 <= most_digits(item, advised.call) < advised.digits for item in looked),
     )
 
 

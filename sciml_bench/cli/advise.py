@@ -12,6 +12,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
+from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, print_json
@@ -43,6 +44,8 @@ class Accuracy(click.ParamType):
         "sciml-bench advise my_problem.toml --in jax,torch --within 5min --code gradient.py",
         "sciml-bench advise my_problem.toml --for solve --accuracy 1e-4 --count 100000",
         "sciml-bench advise model.py:rhs",
+        "sciml-bench advise problem.yaml",
+        "sciml-bench advise model.xml --t-span 0,100",
     )
 )
 @click.argument("model", shell_complete=completion.PROBLEMS)
@@ -74,11 +77,13 @@ class Accuracy(click.ParamType):
     metavar="FILE",
     help="Write the way to take as a script that needs its framework alone.",
 )
+@t_span_option
 @out_option
 @wait_options
 @json_option
 def advise(
     model: str,
+    t_span: tuple[float, ...] | None,
     within_s: float,
     call: str,
     count: int | None,
@@ -91,17 +96,16 @@ def advise(
 ) -> int:
     """Say which solver, framework and kind of gradient to take for MODEL.
 
-    MODEL is a name of the catalog, a problem file, or a Python function as FILE.py:NAME, which is run and written as a
-    problem file. All ways are looked at first, one process for each framework; the best then compete, each block in
-    fresh processes, until one is decided or time is up.
+    MODEL is a name of the catalog, a problem file, an SBML model, a PEtab problem, or a Python function as
+    FILE.py:NAME, which is run. All ways are looked at first, one process for each framework; the best then compete,
+    each block in fresh processes, until one is decided or time is up.
     """
-    from sciml_bench.cli.importing import as_problem_file
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
 
     words = [word for group in names for word in group]
-    model = as_problem_file(model, out)
+    model = as_problem_file(model, out, t_span)
     asked = Asked.about(
         model, call, count=count, accuracy=accuracy, within_s=within_s, names=words, out=out, command=typed_command()
     )

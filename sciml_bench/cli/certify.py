@@ -8,7 +8,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.importing import as_problem_file
+from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.reference import limit_option, load, working
 from sciml_bench.errors import UsageError
@@ -31,19 +31,20 @@ Exit codes:
 @click.argument("model", shell_complete=completion.PROBLEMS)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to FILE.")
 @click.option("--out", type=click.Path(path_type=Path), default="results", help="Folder of imported models.")
+@t_span_option
 @limit_option
-def certify(model: str, output: Path | None, out: Path, limit_s: float | None) -> int:
+def certify(model: str, output: Path | None, out: Path, t_span: tuple[float, ...] | None, limit_s: float | None) -> int:
     """Write the objective of a model and its gradient with their certified digits, as a small JSON file.
 
     A reference that is stored is taken, and a missing one computed. MODEL is a problem of the catalog, a problem file,
-    FILE.py:NAME or a PEtab problem. Derivatives are by log10(k) or log(k) for parameters with such a scale. In a test
-    of your own, sciml_bench.testing.assert_gradient(mine, FILE) compares with it.
+    FILE.py:NAME, an SBML model or a PEtab problem. Derivatives are by log10(k) or log(k) for parameters with such a
+    scale. In a test of your own, sciml_bench.testing.assert_gradient(mine, FILE) compares with it.
     """
     from sciml_bench.reference.making import make
     from sciml_bench.reference.statement import on_scales, statement_of
     from sciml_bench.reference.store import find
 
-    path = as_problem_file(model, out)
+    path = as_problem_file(model, out, t_span)
     if model_named(path) is not None:
         raise UsageError(f"'{model}' is a model of the conventional track; `sciml-bench reference show {model}`")
     problem = load(path)

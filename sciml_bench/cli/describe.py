@@ -9,6 +9,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli.describe_facts import facts
+from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
 
@@ -38,16 +39,16 @@ Examples:
     "diffrax/tsit5/forward/compiled.",
 )
 @click.option("--rtol", type=float, default=1e-6, show_default=True, help="The tolerance of the script.")
+@t_span_option
 @json_option
-def describe(problem: str, code: str | None, rtol: float, as_json: bool) -> None:
+def describe(problem: str, code: str | None, rtol: float, t_span: tuple[float, ...] | None, as_json: bool) -> None:
     """Describe a problem, or print its equations as source code.
 
-    PROBLEM is a name of the catalog, a problem file, or a Python function as FILE.py:NAME. Shown are its equations,
+    PROBLEM is a name of the catalog, a problem file, an SBML model, a PEtab problem, or a Python function as
+    FILE.py:NAME. Shown are its equations,
     numbers, sizes and literature.
     """
-    from sciml_bench.cli.importing import as_problem_file
-
-    problem = as_problem_file(problem, Path("results"))
+    problem = as_problem_file(problem, Path("results"), t_span)
     if code is not None and code.count("/") > 1:
         click.echo(_script(problem, code, rtol), nl=False)
         return

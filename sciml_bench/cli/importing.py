@@ -9,41 +9,8 @@ from typing import Any
 import click
 
 from sciml_bench.cli import options as exits
-from sciml_bench.errors import ProblemError
 
 IMPORTED = "imported"
-
-
-def as_problem_file(model: str, out: Path) -> str:
-    """A model as a problem file: a function or a PEtab problem is written to ``imported`` in the folder of runs."""
-    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_source
-
-    if is_sbml(model):
-        cure = f"Write it as a problem file first: sciml-bench import {model} --t-span 0,100 -o model.toml"
-        raise ProblemError("SBML says not how long to solve.", where=Path(model), cure=cure)
-    files: Mapping[str, str] = {}
-    if is_petab(model):
-        name = Path(model).stem
-        text, files, _ = of_petab(Path(model), name)
-    elif is_python(model):
-        name = model.rpartition(":")[2].lower()
-        text = of_source(model)
-    else:
-        return model
-    target = out / IMPORTED / f"{name}.toml"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, text, files)
-    click.echo(f"wrote {target}", err=True)
-    return str(target)
-
-
-def _write(target: Path, text: str, files: Mapping[str, str]) -> None:
-    """Write a problem file after the files that it names."""
-    from sciml_bench.record.lines import write_whole
-
-    for name, content in files.items():
-        write_whole(target.with_name(name), content)
-    write_whole(target, text)
 
 
 class Numbers(click.ParamType[tuple[float, ...]]):
@@ -58,6 +25,64 @@ class Numbers(click.ParamType[tuple[float, ...]]):
             return tuple(float(part) for part in str(value).split(","))
         except ValueError:
             self.fail(f"'{value}' is not a list of numbers such as 1,0,0.5", param, ctx)
+
+
+t_span_option = click.option(
+    "--t-span", type=Numbers(), metavar="START,END", help="The time span of an SBML model, or of a function."
+)
+
+
+def as_problem_file(model: str, out: Path, t_span: tuple[float, ...] | None = None) -> str:
+    """A model of another form as a problem file, which is written to ``imported`` in the folder of runs.
+
+    Raises:
+        UsageError: the time span is missing, or the model has its own.
+        ProblemError: the model cannot be written as a problem file.
+    """
+    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
+
+    files: Mapping[str, str] = {}
+    span = _span(model, t_span)
+    if is_sbml(model):
+        name = Path(model).stem
+        text, _ = of_sbml(Path(model), span or (0.0, 0.0))
+    elif is_petab(model):
+        name = Path(model).stem
+        text, files, _ = of_petab(Path(model), name)
+    elif is_python(model):
+        name = model.rpartition(":")[2].lower()
+        text = of_source(model, t_span=span)
+    else:
+        return model
+    target = out / IMPORTED / f"{name}.toml"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _write(target, text, files)
+    click.echo(f"wrote {target}", err=True)
+    return str(target)
+
+
+def _span(model: str, t_span: tuple[float, ...] | None) -> tuple[float, float] | None:
+    """The time span of an SBML model or a function, if one is given."""
+    from sciml_bench.importing.importer import is_python, is_sbml
+
+    if t_span is None:
+        if is_sbml(model):
+            raise click.UsageError(f"{model} says not how long to solve: add --t-span 0,100")
+        return None
+    if not is_sbml(model) and not is_python(model):
+        raise click.UsageError("--t-span is for SBML models and functions: other models have a time span")
+    if len(t_span) != 2:
+        raise click.UsageError("--t-span takes two numbers, the start and the end")
+    return t_span[0], t_span[1]
+
+
+def _write(target: Path, text: str, files: Mapping[str, str]) -> None:
+    """Write a problem file after the files that it names."""
+    from sciml_bench.record.lines import write_whole
+
+    for name, content in files.items():
+        write_whole(target.with_name(name), content)
+    write_whole(target, text)
 
 
 @click.command(
@@ -80,7 +105,7 @@ Exit codes:
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
 @click.option("--y0", type=Numbers(), help="Initial state [default: the file's y0].")
 @click.option("--p", type=Numbers(), help="Parameters [default: the file's p].")
-@click.option("--t-span", type=Numbers(), help="Start and end [default: the file's t_span].")
+@t_span_option
 def import_model(
     source: str,
     output: Path | None,
@@ -97,30 +122,27 @@ def import_model(
     An SBML model is of level 2 or 3, without events, delays and algebraic rules (needs python-libsbml). Gradients are
     taken by its constant parameters.
 
-    A PEtab problem is of version 1, without pre-equilibration (needs petab). Each condition becomes a trajectory, and
-    the loss the negative log-likelihood of its measurements, with its priors. Measurements and conditions are written
-    to files next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
+    A PEtab problem is of version 1 or 2, without pre-equilibration (needs petab). Each condition becomes a trajectory,
+    and the loss the negative log-likelihood of its measurements, with its priors. Measurements and conditions are
+    written to files next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
     """
     from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
 
-    if t_span is not None and len(t_span) != 2:
-        raise click.UsageError("--t-span takes two numbers, the start and the end")
+    span = _span(source, t_span)
     files: Mapping[str, str] = {}
     notes: Sequence[str] = ()
     if is_petab(source):
         if output is None:
             raise click.UsageError("a PEtab problem becomes several files: add -o problem.toml")
-        if y0 is not None or p is not None or t_span is not None:
-            raise click.UsageError("--y0, --p and --t-span are for functions: a PEtab problem has its own numbers")
+        if y0 is not None or p is not None:
+            raise click.UsageError("--y0 and --p are for functions: a PEtab problem has its own numbers")
         text, files, notes = of_petab(Path(source), output.stem)
     elif is_sbml(source):
-        if t_span is None:
-            raise click.UsageError("SBML says not how long to solve: add --t-span 0,100")
         if y0 is not None or p is not None:
             raise click.UsageError("--y0 and --p are for functions: an SBML file has its own numbers")
-        text, notes = of_sbml(Path(source), (t_span[0], t_span[1]))
+        text, notes = of_sbml(Path(source), span or (0.0, 0.0))
     elif is_python(source):
-        text = of_source(source, y0=y0, p=p, t_span=t_span)
+        text = of_source(source, y0=y0, p=p, t_span=span)
     else:
         raise click.UsageError(f"'{source}' cannot be read: write FILE.py:NAME, FILE.xml or FILE.yaml")
     for note in notes:

@@ -19,8 +19,11 @@ _GROWTH = 0.3
 def is_enough(points: Sequence[PointResult], call: str, wanted: float) -> bool:
     """Return whether the last of these points has ``wanted`` digits of a call's result, or tighter ones have no hope.
 
-    The gradient at an optimum is such a rest: its terms cancel, and their errors do not.
+    Calls that take too long take longer at tighter tolerances. The gradient at an optimum may be a small rest of large
+    terms: these cancel, and their errors do not.
     """
+    if points[-1].outcome is Outcome.SLOW:
+        return True
     last = _digits(points[-1], call)
     if last is not None and last >= wanted:
         return True

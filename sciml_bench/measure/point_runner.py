@@ -312,6 +312,7 @@ class CellMeasurer:
             return
         with self._guard(half, call):
             self._warm(half.warm_up, call, index)
+            self._end_if_slow(half.warm_up, call)
             traces, rss = self._program.trace_count(), rss_bytes()
             try:
                 self._measure_steady(half, call, index)
@@ -329,6 +330,12 @@ class CellMeasurer:
             half.fail(Outcome.UNCHECKED, gradient_check.PHASE, "the reference has no gradient")
         elif half.outcome is None:
             half.outcome = Outcome.OK
+
+    def _end_if_slow(self, loop: Loop, call: Call) -> None:
+        most_s = self._task.most_call_s
+        least_s = min(loop.ns, default=0) / 1e9
+        if most_s is not None and least_s > most_s:
+            raise SolverFailure(Outcome.SLOW, f"a {call.kind} takes {least_s:.2g} s, more than {most_s:.2g} s")
 
     def _warm(self, loop: Loop, call: Call, index: int) -> None:
         start_ns = self._phases.clock.now_ns()

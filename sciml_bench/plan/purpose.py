@@ -69,7 +69,7 @@ class Advised:
 
     ``call`` is a gradient or a solve. ``points`` are the tolerances of each cell, by label, at which it reaches the
     accuracy. ``stage`` is :data:`SCREEN` for the screening of all ways, and :data:`RACE` for the competition of the
-    best.
+    best. ``requested`` is the accuracy of the question, if no way reaches it.
     """
 
     stage: str
@@ -77,6 +77,7 @@ class Advised:
     count: int
     accuracy: float
     points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict[str, tuple[Point, ...]])
+    requested: float | None = None
 
     @property
     def digits(self) -> float:

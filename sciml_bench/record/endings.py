@@ -15,6 +15,7 @@ RESULTS = frozenset(
         Outcome.OK,
         Outcome.UNSUPPORTED,
         Outcome.TIMEOUT,
+        Outcome.SLOW,
         Outcome.MAX_STEPS,
         Outcome.STEP_UNDERFLOW,
         Outcome.NONFINITE,

@@ -18,6 +18,7 @@ class Outcome(StrEnum):
     BUILD_ERROR = "build_error"
     TIMEOUT = "timeout"
     BUSY_TIMEOUT = "busy_timeout"
+    SLOW = "slow"
     OUT_OF_MEMORY = "out_of_memory"
     MAX_STEPS = "max_steps"
     STEP_UNDERFLOW = "step_underflow"
@@ -45,6 +46,7 @@ _SENTENCES = {
     Outcome.BUILD_ERROR: "the program could not be built or traced",
     Outcome.TIMEOUT: "the phase ran past its time limit and was ended",
     Outcome.BUSY_TIMEOUT: "other work kept the worker from its processors until it was ended: no result of the solver",
+    Outcome.SLOW: "one call takes so long that the whole task takes far longer than by another way",
     Outcome.OUT_OF_MEMORY: "the worker ran past its memory limit",
     Outcome.MAX_STEPS: "the solver reached its maximum number of steps",
     Outcome.STEP_UNDERFLOW: "the step size fell below what the precision can represent, or the nonlinear solve failed",

@@ -294,7 +294,8 @@ class Task:
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
     ``invariants`` is the NumPy source of the exact solution's invariants, see ``measure.invariants``. ``calls`` are
     the kinds of calls that are measured: without gradients among them, none is taken. ``theta`` names and measures the
-    components of gradients. With ``enough_digits``, the points after the first that has as many are left out.
+    components of gradients. With ``enough_digits``, the points after the first that has as many are left out; with
+    ``most_call_s``, the points from one on whose calls take longer.
     """
 
     cell: Cell
@@ -318,6 +319,7 @@ class Task:
     theta: Theta | None = None
     unresolved: str = ""
     enough_digits: float | None = None
+    most_call_s: float | None = None
 
     @property
     def reference_kind(self) -> str | None:

@@ -69,6 +69,7 @@ def advised_document(found: Recommendation) -> dict[str, Any]:
         "call": found.advised.call,
         "count": found.advised.count,
         "accuracy": found.advised.accuracy,
+        "requested": found.advised.requested or found.advised.accuracy,
         "sentences": list(found.sentences),
         "decided": found.standing.decided,
         "tied": [way.cell.label for way in found.tied],

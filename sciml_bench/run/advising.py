@@ -12,7 +12,8 @@ from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
 from sciml_bench.analysis import experience
 from sciml_bench.analysis.call_cost import CallCost, ladder, tolerances
-from sciml_bench.analysis.recommendation import COUNT, Recommendation, Way, nearest, recommendation
+from sciml_bench.analysis.competitors import COUNT, nearest, within_reach
+from sciml_bench.analysis.recommendation import Recommendation, Way, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import UsageError
@@ -179,6 +180,8 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     )
     looking.carry_out(engine=engine)
     screened = _cells(looking)
+    if not looking.interrupted:
+        asked = replace(asked, advised=within_reach(screened, asked.advised))
     first = recommendation(entry.name, asked.advised, screened, found=found)
     best = nearest(screened, asked.advised)
     if looking.interrupted or not best:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sciml_bench.analysis.recommendation import block_costs
+from sciml_bench.analysis.competitors import block_costs
 from sciml_bench.engine.interface import Ended, Engine, Happening, Measured, OneByOne, OnHappening
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.purpose import Advised

@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 
 from sciml_bench.analysis.call_cost import CallCost, call_cost
+from sciml_bench.analysis.competitors import NEAR
 from sciml_bench.analysis.process_summary import reduce_record
-from sciml_bench.analysis.recommendation import NEAR
 from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
@@ -110,6 +111,11 @@ class Order:
         best_s = min(self._totals.values(), default=math.inf)
         return round(min(most_s, max(_LEAST_LIMIT_S, NEAR * best_s)), 1)
 
+    def most_call_s(self) -> float | None:
+        """The time that a call may take: if all together take far more than the best way, that is enough to know."""
+        best_s = min(self._totals.values(), default=None)
+        return None if best_s is None else NEAR * best_s / self._advised.count
+
     def keep(self, cell: Cell, found: CallCost) -> None:
         """Learn what a way costs."""
         self._unseen.discard(cell.adapter)
@@ -171,10 +177,11 @@ class ScreeningEngine(OneByOne):
                 job = left.pop(cell)
                 if cell.adapter not in workers:
                     workers[cell.adapter] = stack.enter_context(self._start(unit.limits))
+                task = replace(job.task, most_call_s=self._order.most_call_s())
                 measured = workers[cell.adapter].measure(
-                    job.task, self._order.limit_s(unit.timeout_s), alone=self._alone(cell)
+                    task, self._order.limit_s(unit.timeout_s), alone=self._alone(cell)
                 )
-                record = Record.of(measured, job.task, job.placement, self._environment_hash)
+                record = Record.of(measured, task, job.placement, self._environment_hash)
                 on(Measured(unit, record))
                 found = call_cost(reduce_record(record), self._advised.call, self._advised.digits)
                 self._order.keep(cell, found)

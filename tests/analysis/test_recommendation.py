@@ -11,8 +11,9 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.call_cost import ladder as usable
 from sciml_bench.analysis.call_cost import tolerances
+from sciml_bench.analysis.competitors import MOST, nearest, replayed, within_reach
 from sciml_bench.analysis.process_summary import reduce_record
-from sciml_bench.analysis.recommendation import MOST, nearest, of_problem, recommendation, replayed
+from sciml_bench.analysis.recommendation import of_problem, recommendation
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.plan.purpose import RACE, Advised
 from sciml_bench.record.outcome import Outcome
@@ -197,6 +198,40 @@ def test_nothing_that_works_says_what_to_do():
         "No way computes a gradient at a relative error of 1e-6 here.",
         "None was looked at: give it more time, --within.",
     ]
+
+
+def test_an_accuracy_out_of_reach_gives_way_to_the_best_one_in_reach():
+    """No way has more than eight digits: the answer is of eight, and says so."""
+    screened = looked({FAST: 1, SLOW: 2.5})
+    asked = dataclasses.replace(ADVISED, accuracy=1e-10)
+    assert within_reach(screened, ADVISED) is ADVISED
+    reached = within_reach(screened, asked)
+    assert (reached.accuracy, reached.requested) == (1e-8, 1e-10)
+    found = recommendation("robertson", reached, screened)
+    first, second, *_ = found.sentences
+    assert first == "No way computes a gradient at a relative error of 1e-10 here, but some at 1e-8."
+    assert second.startswith(f"Take {FAST.solver}")
+    assert nearest(screened, asked) == []
+    assert [item.cell for item in nearest(screened, reached)] == [FAST, SLOW]
+
+
+def test_ways_that_come_near_are_counted_if_they_are_many():
+    """One reaches 1e-9, and two have the eight digits that are a digit less; the fourth has five."""
+    better = point(1e-9, solve_ms=3, gradient_ms=3, gradient_error=1e-9)
+    rough = point(1e-4, solve_ms=1, gradient_ms=1, gradient_error=1e-5)
+    screened = cells_of(
+        record(FAST, [*ladder(1), better]), record(SLOW, ladder(1)), record(FAR, ladder(1)),
+        record(cell("dopri5"), [rough]),
+    )  # fmt: skip
+    found = recommendation("robertson", dataclasses.replace(ADVISED, accuracy=1e-9), screened)
+    assert list(found.sentences)[-1] == "2 other ways reach 1e-8: see --accuracy."
+    assert "see --accuracy" not in " ".join(recommendation("robertson", ADVISED, screened).sentences)
+
+
+def test_an_accuracy_of_one_digit_is_no_answer():
+    rough = cells_of(record(FAST, [point(1e-4, solve_ms=1, gradient_ms=1, gradient_error=0.05)]))
+    assert within_reach(rough, ADVISED) is ADVISED
+    assert within_reach([], ADVISED) is ADVISED
 
 
 def test_a_recommended_way_that_fails_has_its_cure():

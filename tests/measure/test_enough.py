@@ -51,6 +51,11 @@ def test_tightening_ends_when_it_is_enough_or_hopeless(errors: tuple[float | Non
     assert is_enough(points(*errors), GRADIENT, 6.0) is enough
 
 
+def test_calls_that_take_too_long_are_enough():
+    (point,) = points(1e-1)
+    assert is_enough([dataclasses.replace(point, outcome=Outcome.SLOW)], GRADIENT, 6.0)
+
+
 def test_each_call_has_its_own_error():
     (point,) = points(1e-3)
     exact = dataclasses.replace(point, solve=dataclasses.replace(point.solve, scores={"trajectory_error": 0.0}))
@@ -76,3 +81,13 @@ def test_a_worker_leaves_out_the_points_after_an_accurate_one():
     # With three digits in the reference no error can be seen to be small enough: the ladder goes to its end.
     assert measured(events_of(enough_digits=6.0, reference=reference(digits=3.0))) == [0, 1, 2]
     assert measured(events_of()) == [0, 1, 2]
+
+
+def test_a_worker_ends_where_a_call_takes_far_too_long():
+    """The clock moves on by 1 µs at each look: a call takes that long."""
+    events = events_of(enough_digits=6.0, most_call_s=0.5e-6)
+    last = [event for event in events if isinstance(event, PointDone)][-1]
+    assert (last.index, last.result.outcome) == (0, Outcome.SLOW)
+    assert last.result.message == "a solve takes 1e-06 s, more than 5e-07 s"
+    assert last.result.gradient.scores is not None
+    assert measured(events_of(enough_digits=6.0, most_call_s=2e-6)) == [0, 1]

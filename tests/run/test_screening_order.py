@@ -8,6 +8,7 @@ import pytest
 
 from sciml_bench.analysis import experience
 from sciml_bench.analysis.call_cost import CallCost
+from sciml_bench.analysis.competitors import NEAR
 from sciml_bench.analysis.experience import Features, turns, way_of
 from sciml_bench.plan.purpose import SCREEN, Advised
 from sciml_bench.record.outcome import Outcome
@@ -41,6 +42,20 @@ def test_looking_ends_after_many_ways_in_a_row_that_are_far_from_the_best():
         assert not order.settled, place
         order.keep(way, known(3.5) if place % 2 else known(None))
     assert order.settled
+
+
+def test_a_call_may_take_as_long_as_lets_its_way_compete():
+    order = Order(ADVISED, {cell_of("alpha", 0): 0.0})
+    assert order.most_call_s() is None, "nothing works yet"
+    order.keep(cell_of("alpha", 0), known(2.0))
+    assert order.most_call_s() == pytest.approx(NEAR * 2.0 / 1000)
+
+
+def test_slow_calls_say_nothing_about_other_kinds_of_gradient():
+    slow, other, last = (cell_of("alpha", 0), replace(cell_of("alpha", 0), sensitivity="forward"), cell_of("alpha", 1))
+    order = Order(ADVISED, {slow: 0.0, other: 0.5, last: 1.0})
+    order.keep(slow, CallCost(None, reason="slow: a gradient takes 2 s, more than 0.1 s"))
+    assert order.next([other, last]) == other
 
 
 def test_no_library_is_passed_over():
