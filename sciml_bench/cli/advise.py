@@ -100,11 +100,14 @@ def advise(
     FILE.py:NAME, which is run. All ways are looked at first, one process for each framework; the best then compete,
     each block in fresh processes, until one is decided or time is up.
     """
+    from sciml_bench.analysis.petab_jl import compared
+    from sciml_bench.importing.importer import is_petab
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
 
     words = [word for group in names for word in group]
+    of_petab = is_petab(model)
     model = as_problem_file(model, out, t_span)
     asked = Asked.about(
         model, call, count=count, accuracy=accuracy, within_s=within_s, names=words, out=out, command=typed_command()
@@ -114,10 +117,14 @@ def advise(
         click.echo(f"  {line}", err=as_json)
     with one_at_a_time(wait):
         found = find(asked, _listener(asked.advised.count, as_json))
+    usual = [compared(found.recommendation, asked.entry.problem)] if of_petab and found.recommendation.ways else []
     if as_json:
-        print_json(recommendation_document(found.recommendation, [str(run.folder) for run in found.runs]))
+        document = recommendation_document(found.recommendation, [str(run.folder) for run in found.runs])
+        print_json({**document, "compared": usual})
     else:
         print_recommendation(found.recommendation)
+        for line in usual:
+            click.echo(line)
         click.echo(f"runs: {', '.join(str(run.folder) for run in found.runs)}")
     if found.recommendation.ways and not found.recommendation.standing.decided and len(found.recommendation.ways) > 1:
         click.echo(f"To decide it, give it more time: {with_more_time(asked.command, 2 * within_s)}", err=as_json)
