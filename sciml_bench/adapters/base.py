@@ -191,7 +191,8 @@ class Adapter:
     installed, and how to fix that. Both start nothing. ``track`` is the kind of problems that it runs. ``recipes``
     returns the recommended ways for a problem, the best first. ``compiles_long`` is true if it compiles for a minute
     or more in every process. ``look`` is its style in figures, by default a chosen one. ``locks`` returns the texts of
-    files that pin further dependencies of its workers. ``script`` names the function that writes a script.
+    files that pin further dependencies of its workers. ``script`` names the function that writes a script. Every task
+    of it has the ``options``, for its program.
     """
 
     name: str
@@ -219,6 +220,7 @@ class Adapter:
     look: Look | None = None
     locks: Callable[[], Mapping[str, str]] = dict[str, str]
     script: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""

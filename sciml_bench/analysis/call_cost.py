@@ -66,8 +66,11 @@ def _why(process: ProcessSummary, call: str, otherwise: str) -> str:
 
     A loose tolerance that failed did not keep it, if the tightest one went well.
     """
-    if process.points and process.points[-1].half(call).work is not None:
+    last = process.points[-1] if process.points else None
+    if last is not None and last.half(call).work is not None:
         return otherwise
+    if last is not None and last.outcome is Outcome.SLOW:
+        return f"{last.outcome}: {last.message}"
     for point in process.points:
         half = point.half(call).kept
         if half.outcome is not None and half.outcome != "ok":

@@ -100,24 +100,27 @@ def advise(
     FILE.py:NAME, which is run. All ways are looked at first, one process for each framework; the best then compete,
     each block in fresh processes, until one is decided or time is up.
     """
+    from sciml_bench.analysis.as_given import as_given
     from sciml_bench.analysis.petab_jl import compared
-    from sciml_bench.importing.importer import is_petab
+    from sciml_bench.importing.importer import is_petab, is_python
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find
 
     words = [word for group in names for word in group]
-    of_petab = is_petab(model)
+    of_petab, given = is_petab(model), str(Path(model).resolve()) if is_python(model) else ""
     model = as_problem_file(model, out, t_span)
     asked = Asked.about(
-        model, call, count=count, accuracy=accuracy, within_s=within_s, names=words, out=out, command=typed_command()
-    )
+        model, call, count=count, accuracy=accuracy, within_s=within_s, names=words, out=out,
+        command=typed_command(), given=given,
+    )  # fmt: skip
     click.echo(f"{asked.entry.name}: {asked.entry.title}", err=as_json)
     for line in asked.doubts:
         click.echo(f"  {line}", err=as_json)
     with one_at_a_time(wait):
         found = find(asked, _listener(asked.advised.count, as_json))
     usual = [compared(found.recommendation, asked.entry.problem)] if of_petab and found.recommendation.ways else []
+    usual += [line] if given and (line := as_given(found.recommendation)) else []
     if as_json:
         document = recommendation_document(found.recommendation, [str(run.folder) for run in found.runs])
         print_json({**document, "compared": usual})

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.traced import array
+from sciml_bench.importing.traced import vector
 from sciml_bench.problem.expression import FUNCTION_NAMES
 from sciml_bench.problem.reader import NAME
 
@@ -83,7 +83,7 @@ def parameters(p: Any, rest: Sequence[inspect.Parameter], function: FunctionType
         whole = dict(zip(keys, flat, strict=True))
         if fields:
             return _numbers(whole, lambda values: {one: type(p)(*values.values())}, every=True)
-        return _numbers(whole, lambda values: {one: array(list(values.values())).reshape(shape)}, every=True)
+        return _numbers(whole, lambda values: {one: vector([*values.values()]).reshape(shape)}, every=True)
     if several is not None and len(flat) > len(named):
         names = [item.name for item in named]
         more = [f"{several.name}{i + 1}" for i in range(len(flat) - len(named))]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
+from sciml_bench.importing import python_function
 from sciml_bench.importing.petab.problem import imported
 from sciml_bench.importing.problem_text import written
 from sciml_bench.importing.python_function import Given, compared, from_file, traced
@@ -45,6 +46,16 @@ def of_source(source: str, **changes: Any) -> str:
     """
     path, _, name = source.rpartition(":")
     return of_function(*from_file(Path(path), name, **changes))
+
+
+def library_of(source: str) -> str:
+    """The library whose arrays ``FILE.py:NAME`` takes: ``numpy``, ``jax`` or ``torch``; the file is run.
+
+    Raises:
+        ProblemError: it cannot be run.
+    """
+    path, _, name = source.rpartition(":")
+    return python_function.library_of(from_file(Path(path), name)[0])
 
 
 def of_function(function: Callable[..., Any], given: Given) -> str:

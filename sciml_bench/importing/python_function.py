@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,9 @@ _NEAR, _FACTORS = 5, (3.0, 20.0, -1.0, 0.0)
 _INITIAL, _PARAMETERS = ("y0", "u0", "x0", "initial"), ("p", "params", "parameters", "theta", "args")
 _SPANS = ("t_span", "tspan", "span")
 
+
+Plain = Callable[[Any], Any]
+"""Makes an argument of a value: an array of the function's library of several numbers."""
 
 Value = Callable[[Mapping[str, float]], Sequence[float]]
 """The derivatives from numbers by name."""
@@ -97,7 +100,7 @@ def traced(function: Callable[..., Any], given: Given) -> Equations:
     Raises:
         ProblemError: it decides by values, or uses functions without a formula.
     """
-    call = _Call(function, given)
+    call = Call(function, given)
     result = call.with_formulas()
     used = names_in(result)
     kept = {name: call.values[key] for key, name in call.names.items() if name in used}
@@ -105,7 +108,7 @@ def traced(function: Callable[..., Any], given: Given) -> Equations:
     return Equations(call.name, call.states, kept, result, given.t_span, saved)
 
 
-class _Call:
+class Call:
     """A function with the names of its states and parameters, and the order of its arguments."""
 
     def __init__(self, function: Callable[..., Any], given: Given):
@@ -159,9 +162,15 @@ class _Call:
         keys = entries(self.plain, argument, len(values), "y")
         return dict(zip(distinct(keys, ()).values(), values, strict=True))
 
-    def _called(self, function: Callable[..., Any], t: Any, y: Any, values: Mapping[Any, Any]) -> Any:
-        built = self.build(values)
-        given = {name: self._ordinary(value) for name, value in built.items()}
+    def closed(self, values: Mapping[Any, Any], plain: Plain | None = None) -> Callable[[Any, Any], Any]:
+        """The function of time and state, with these parameters; ``plain`` makes arrays of several ones."""
+        positional, keywords = self._taken(values, plain or self._ordinary)
+        function, second = self.function, self.time_second
+        return lambda t, y: function(*((y, t) if second else (t, y)), *positional, **keywords)
+
+    def _taken(self, values: Mapping[Any, Any], plain: Plain) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments after time and state."""
+        given = {name: plain(value) for name, value in self.build(values).items()}
         positional, keywords = list[Any](), dict[str, Any]()
         for item in self._arguments:
             if item.name not in given:
@@ -172,6 +181,10 @@ class _Call:
                 keywords[item.name] = given[item.name]
             else:
                 positional.append(given[item.name])
+        return positional, keywords
+
+    def _called(self, function: Callable[..., Any], t: Any, y: Any, values: Mapping[Any, Any]) -> Any:
+        positional, keywords = self._taken(values, self._ordinary)
         with _running(None if self.file is None else self.file.parent):
             return function(*((y, t) if self.time_second else (t, y)), *positional, **keywords)
 
@@ -250,7 +263,7 @@ def compared(function: Callable[..., Any], given: Given, formula: Equations, val
     Raises:
         ProblemError: they differ, or the function is not one of its arguments alone.
     """
-    call = _Call(function, given)
+    call = Call(function, given)
     random = np.random.default_rng(_SEED)
     start, end = formula.t_span
 
@@ -306,8 +319,21 @@ def _running(folder: Path | None) -> Iterator[None]:
 @functools.cache
 def _torch(function: FunctionType | None) -> Any:
     """PyTorch, if a function's file has it: its functions take tensors alone."""
-    names = {} if function is None else function.__globals__
-    return next((module for module in names.values() if getattr(module, "__name__", "") == "torch"), None)
+    return _module(function, "torch")
+
+
+def library_of(function: Callable[..., Any]) -> str:
+    """The library whose arrays a function takes, by the modules of its file: ``torch``, ``jax`` or ``numpy``."""
+    plain = unwrapped(function)
+    return next((name for name in ("torch", "jax") if _module(plain, name) is not None), "numpy")
+
+
+def _module(function: FunctionType | None, name: str) -> Any:
+    """The module of this name, or one of its own, among the names of a function's file."""
+    found = {} if function is None else function.__globals__
+    modules = [value for value in found.values() if isinstance(value, ModuleType)]
+    whole = next((module for module in modules if module.__name__ == name), None)
+    return whole or next((module for module in modules if module.__name__.startswith(f"{name}.")), None)
 
 
 def _said(error: BaseException) -> str:

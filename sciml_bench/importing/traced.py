@@ -223,6 +223,14 @@ def array(values: Any, *_: Any, **__: Any) -> Any:
     return made[()] if made.ndim == 0 else made.view(Array)
 
 
+def vector(values: Sequence[Any]) -> Any:
+    """A vector of entries as they are, of whatever library."""
+    made = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        made[place] = value
+    return made.view(Array)
+
+
 def plain(value: Any) -> Any:
     """Replace our arrays by ordinary ones, for NumPy's own functions."""
     if isinstance(value, Array):

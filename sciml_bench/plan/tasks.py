@@ -104,6 +104,7 @@ class TaskFactory:
             theta=self.entries[cell.problem].problem.theta,
             unresolved=self._unresolved.get(cell.problem, ""),
             enough_digits=self.enough_digits,
+            options=dict(self.adapters[cell.adapter].options),
         )
 
     def _model_task(self, cell: Cell, block: int) -> Task:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sciml_bench.adapters.as_given import NAME as AS_GIVEN
+from sciml_bench.adapters.as_given import adapter_of
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
@@ -17,6 +19,7 @@ from sciml_bench.analysis.recommendation import Recommendation, Way, recommendat
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import UsageError
+from sciml_bench.importing.importer import library_of
 from sciml_bench.plan.candidates import Candidates, candidates, ranked
 from sciml_bench.plan.plan import Plan, Settings, make_plan
 from sciml_bench.plan.problems import PlannedProblem, entry_named
@@ -94,7 +97,8 @@ class Found:
 class Asked:
     """A question: a problem, and the advice that is wanted within ``within_s``.
 
-    ``names`` are the adapters to choose from, all if there are none.
+    ``names`` are the adapters to choose from, all if there are none. ``given`` is the function that the problem was
+    written from, ``FILE.py:NAME``: it competes as it is.
     """
 
     entry: PlannedProblem
@@ -103,6 +107,7 @@ class Asked:
     names: tuple[str, ...] = ()
     out: Path = Path("results")
     command: str = ""
+    given: str = ""
 
     @classmethod
     def about(
@@ -116,6 +121,7 @@ class Asked:
         names: Iterable[str] = (),
         out: Path = Path("results"),
         command: str = "",
+        given: str = "",
     ) -> Asked:
         """A question about a problem of the catalog, or a problem file; names may be names of frameworks.
 
@@ -133,7 +139,16 @@ class Asked:
             call, count = GRADIENT, count or steps
         chosen = tuple(name for word in names for name in FRAMEWORKS.get(word, (word,)))
         check_names("adapter", chosen, adapters(), "sciml-bench list adapters")
-        return cls(entry, Advised(SCREEN, call, count or COUNT, accuracy), within_s, chosen, out, command)
+        chosen = (*chosen, AS_GIVEN) if chosen and given else chosen
+        return cls(entry, Advised(SCREEN, call, count or COUNT, accuracy), within_s, chosen, out, command, given)
+
+    @property
+    def adapters(self) -> dict[str, Adapter]:
+        """The adapters that are installed, and the function as it was given."""
+        if not self.given:
+            return adapters()
+        path, _, name = self.given.rpartition(":")
+        return {**adapters(), AS_GIVEN: adapter_of(path, name, library_of(self.given))}
 
     @property
     def doubts(self) -> Iterator[str]:
@@ -158,7 +173,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
         StoreError: the folder cannot be written.
     """
     start_s, listener = now(), listener or Listener()
-    entry, known = asked.entry, adapters()
+    entry, known = asked.entry, asked.adapters
     found = candidates(entry, known, asked.names)
     tiers = ranked(found, entry, known, asked.advised.call)
     if not tiers:
@@ -176,6 +191,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
         told=listener.looked,
         alone=lambda cell: cell.mode in known[cell.adapter].reusing_modes,
         named=asked.names,
+        unhurried=(AS_GIVEN,),
         now=now,
     )
     looking.carry_out(engine=engine)

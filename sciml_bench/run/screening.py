@@ -145,7 +145,8 @@ class ScreeningEngine(OneByOne):
     """Carries out a unit in shared processes, in the order of ``turns``, until that is settled or ``until_s`` is up.
 
     A way that takes longer to its first call than the best one for all calls, with a margin, is ended. ``told`` is
-    called with each way and its cost. A way that must be ``alone`` has a separate process.
+    called with each way and its cost. A way that must be ``alone`` has a separate process. Ways in ``unhurried``
+    libraries are measured in full, however slow they are.
     """
 
     name = "screen"
@@ -160,13 +161,14 @@ class ScreeningEngine(OneByOne):
         told: Callable[[Cell, CallCost, int, int], None] = lambda *_: None,
         alone: Callable[[Cell], bool] = lambda _: False,
         named: Collection[str] = (),
+        unhurried: Collection[str] = (),
         workers: Workers = SharedWorker,
         now: Callable[[], float] = time.monotonic,
     ):
         super().__init__()
         self._advised, self._order, self._until_s = advised, Order(advised, turns, named), until_s
         self._environment_hash, self._told, self._start, self._now = environment_hash, told, workers, now
-        self._alone = alone
+        self._alone, self._unhurried = alone, unhurried
 
     def carry_out(self, unit: Unit, on: OnHappening) -> None:
         left = {job.task.cell: job for job in unit.jobs}
@@ -177,10 +179,10 @@ class ScreeningEngine(OneByOne):
                 job = left.pop(cell)
                 if cell.adapter not in workers:
                     workers[cell.adapter] = stack.enter_context(self._start(unit.limits))
-                task = replace(job.task, most_call_s=self._order.most_call_s())
-                measured = workers[cell.adapter].measure(
-                    task, self._order.limit_s(unit.timeout_s), alone=self._alone(cell)
-                )
+                hurry = cell.adapter not in self._unhurried
+                task = replace(job.task, most_call_s=self._order.most_call_s()) if hurry else job.task
+                limit_s = self._order.limit_s(unit.timeout_s) if hurry else unit.timeout_s
+                measured = workers[cell.adapter].measure(task, limit_s, alone=self._alone(cell))
                 record = Record.of(measured, task, job.placement, self._environment_hash)
                 on(Measured(unit, record))
                 found = call_cost(reduce_record(record), self._advised.call, self._advised.digits)

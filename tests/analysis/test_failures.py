@@ -107,4 +107,5 @@ def test_only_what_breaks_the_measurement_is_broken(outcome):
     summary = summarise(plan([cell()]), [record(cell(), OK, training=trained)])
     assert broken(summary) == (outcome not in RESULTS)
     of_solvers = {"ok", "unsupported", "timeout", "max_steps", "step_underflow", "nonfinite", "inaccurate", "unchecked"}
+    of_solvers |= {"slow"}
     assert (outcome in RESULTS) == (outcome in of_solvers | {"diverged"})

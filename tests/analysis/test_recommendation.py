@@ -228,6 +228,16 @@ def test_ways_that_come_near_are_counted_if_they_are_many():
     assert "see --accuracy" not in " ".join(recommendation("robertson", ADVISED, screened).sentences)
 
 
+def test_a_way_that_was_too_slow_says_so_and_not_that_it_was_rough_before():
+    slow = dataclasses.replace(
+        point(1e-6, solve_ms=1, gradient_ms=1, gradient_error=0.01), outcome=Outcome.SLOW, message="takes 2 s"
+    )
+    slow = dataclasses.replace(slow, gradient=dataclasses.replace(slow.gradient, outcome=Outcome.SLOW))
+    rough = point(1e-4, solve_ms=1, gradient_ms=1, gradient_error=0.5)
+    found = recommendation("robertson", ADVISED, cells_of(record(FAST, ladder(1)), record(SLOW, [rough, slow])))
+    assert [way.reason for way in found.failed] == ["slow: takes 2 s"]
+
+
 def test_an_accuracy_of_one_digit_is_no_answer():
     rough = cells_of(record(FAST, [point(1e-4, solve_ms=1, gradient_ms=1, gradient_error=0.05)]))
     assert within_reach(rough, ADVISED) is ADVISED

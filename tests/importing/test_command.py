@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.importing import as_problem_file
 from sciml_bench.cli.main import main
+from sciml_bench.run import advising
 
 MODEL = "y0 = [1.0, 0.0]\np = [0.5]\nt_span = (0, 4)\ndef Decay(t, y, p):\n    return [-p[0]*y[0], p[0]*y[0]]\n"
 
@@ -60,3 +63,24 @@ def test_a_function_stands_for_a_problem(model: str, capsys: pytest.CaptureFixtu
     assert main(["plan", model, "--adapter", "scipy"]) == exits.OK
     assert "wrote" in capsys.readouterr().err
     assert as_problem_file("robertson", Path("results")) == "robertson"
+
+
+def test_a_function_competes_as_it_is(tmp_path, capsys, monkeypatch):
+    """However slow: its way is measured in full, and named with the factor that the recommended way gains."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(advising, "RACING", dataclasses.replace(advising.RACING, processes=2))
+    (tmp_path / "model.py").write_text(
+        "y0, t_span, p = [1.0, 0.5], (0, 2), {'a': 1.5}\n\n\n"
+        "def rhs(t, y, p):\n    return [-p['a'] * y[0], p['a'] * y[0] - y[1]]\n",
+        encoding="utf-8",
+    )
+    assert main(["advise", "model.py:rhs", "--in", "scipy", "--json"]) == exits.OK
+    found = json.loads(capsys.readouterr().out)
+    assert found["sentences"][0].startswith("Take scipy ")
+    (line,) = found["compared"]
+    assert line.startswith("Your function as it is, in ")
+    assert " differences eager, takes " in line
+    assert line.endswith("times as long as the first way.")
+    for folder in found["runs"]:
+        assert main(["verify", folder]) == exits.OK
+        assert str(tmp_path) not in (tmp_path / folder / "plan.json").read_text(encoding="utf-8")

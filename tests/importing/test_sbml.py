@@ -384,7 +384,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for words, message in (
         (["import", str(path)], "add --t-span"),
         (["import", str(path), "--t-span", "0,5", "--p", "1"], "own numbers"),
-        (["advise", str(path)], "sciml-bench import"),
+        (["advise", str(path)], "add --t-span 0,100"),
     ):
         assert main(words) == exits.USAGE
         assert message in capsys.readouterr().err

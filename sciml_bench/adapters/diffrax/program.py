@@ -88,6 +88,10 @@ class DiffraxProgram(Program):
             [jax.jit(_named("gradient", partial(self._gradient, most=most))) for most in self._bounds], self._ran_out
         )
 
+    def solve_for(self, rhs: Callable[..., Any]) -> None:
+        """Take another right-hand side of time, state and parameters than the emitted one."""
+        vars(self._source)["rhs"] = rhs
+
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         return Inputs(jax.block_until_ready(jnp.asarray([*theta, point.rtol, point.atol], self._dtype)), point.rtol)
 

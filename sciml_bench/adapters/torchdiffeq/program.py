@@ -127,6 +127,11 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
         if self._compiled:
             self._rhs = compiled_right_hand_side(self._source.rhs)
 
+    def solve_for(self, rhs: Callable[..., Any]) -> None:
+        """Take another right-hand side of time, state and parameters than the emitted one."""
+        self._rhs = vars(self._source)["rhs"] = rhs
+        self._prepared = _as_it_is
+
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         numbers, calls = self._numbers, Calls()
         leaf = self._tensor(theta)

@@ -1,0 +1,44 @@
+"""Worker side: the user's function as a right-hand side of the flat state and the flat parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sciml_bench.importing.python_function import Call, from_file
+from sciml_bench.record.task import Task
+
+Stack = Callable[[Any], Any]
+
+
+class GivenFunction:
+    """``path.py:name`` of a task's options. The file is run, as its user asked for."""
+
+    def __init__(self, task: Task):
+        function, given = from_file(Path(task.options["path"]), task.options["function"])
+        self._call = Call(function, given)
+        self._shape = np.shape(given.y0)
+        names = [] if task.theta is None or task.numbers.wrt != "parameters" else list(task.theta.labels)
+        by_name = {name: key for key, name in self._call.names.items()}
+        self._keys = [by_name[name] for name in names]
+
+    def closed(self, p: Any, stack: Stack) -> Callable[[Any, Any], Any]:
+        """The derivative of the flat state by time, with these parameters; ``stack`` makes an array of a sequence."""
+        values: Mapping[Any, Any] = {**self._call.values, **dict(zip(self._keys, p, strict=True))}
+        function, shape, states = self._call.closed(values, _arrays(stack)), self._shape, self._call.states
+        if len(shape) == 1:
+
+            def flat(t: Any, y: Any) -> Any:
+                result = function(t, y)
+                return stack([result[name] for name in states] if isinstance(result, Mapping) else result)
+
+            return flat
+        return lambda t, y: stack(function(t, y.reshape(shape or (1,)))).reshape(-1)
+
+
+def _arrays(stack: Stack) -> Callable[[Any], Any]:
+    """Arrays of objects, which the importer makes of vectors of parameters, as arrays of the library."""
+    return lambda value: stack(list(value.ravel())).reshape(value.shape) if isinstance(value, np.ndarray) else value
