@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ class GivenFunction:
     """``path.py:name`` of a task's options. The file is run, as its user asked for."""
 
     def __init__(self, task: Task):
-        function, given = from_file(Path(task.options["path"]), task.options["function"])
+        path = Path(task.options["path"])
+        # It may import its neighbours when it is called.
+        sys.path.insert(0, str(path.parent))
+        function, given = from_file(path, task.options["function"])
         self._call = Call(function, given)
         self._shape = np.shape(given.y0)
         names = [] if task.theta is None or task.numbers.wrt != "parameters" else list(task.theta.labels)
