@@ -1,4 +1,4 @@
-"""The cost of a function as its user gave it, beside the recommendation: the gain of emitted code and gradients."""
+"""The cost of a function as its user gave it, next to the recommendation: the gain of emitted code and gradients."""
 
 from __future__ import annotations
 

@@ -329,7 +329,7 @@ def library_of(function: Callable[..., Any]) -> str:
 
 
 def _module(function: FunctionType | None, name: str) -> Any:
-    """The module of this name, or one of its own, among the names of a function's file."""
+    """The module of this name, or one of its submodules, among the names of a function's file."""
     found = {} if function is None else function.__globals__
     modules = [value for value in found.values() if isinstance(value, ModuleType)]
     whole = next((module for module in modules if module.__name__ == name), None)

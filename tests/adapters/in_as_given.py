@@ -27,6 +27,9 @@ FUNCTIONS = {
         "def f(t, y, p):\n    return [-p['a']*y[0], p['a']*y[0] - p['b']*y[1]*np.cos(t)]\n",
         "vector": "p = [1.5, 2.0]\ny0 = np.array([1.0, 0.5])\n\n"
         "def f(y, t, p):\n    return np.array([-p[0]*y[0], p @ y - 3*y[1]])\n",
+        "one in a vector": "p = (0.7,)\ny0 = [1.0, 0.5]\n\n"
+        "def rate(k, x):\n    return k*x\n\n"
+        "def f(t, y, k):\n    print('called')\n    return np.array([-rate(k, y[0]), rate(k, y[0]) - y[1]])\n",
         "matrix": "p = (0.5,)\ny0 = np.array([[1.0, 0.5], [0.2, 0.1]])\n\ndef f(t, y, a):\n    return -a*y @ y\n",
         "no parameters": "y0 = [1.0, 0.5]\n\n"
         "def f(t, y):\n    u, v = y\n    return {'u': -u, 'v': u**2 - v}\n",

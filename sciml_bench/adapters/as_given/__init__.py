@@ -1,4 +1,4 @@
-"""A Python function as its user gave it, in the solvers of its own library: what a rewrite is compared with.
+"""A Python function as its user gave it, in the solvers of its library, to show the gain of a rewrite.
 
 NumPy functions are solved by SciPy, and differentiated by differences of the loss; functions of JAX and PyTorch by
 Diffrax and torchdiffeq, in the ways in which these take emitted equations.

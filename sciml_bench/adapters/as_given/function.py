@@ -16,7 +16,7 @@ Stack = Callable[[Any], Any]
 
 
 class GivenFunction:
-    """``path.py:name`` of a task's options. The file is run, as its user asked for."""
+    """``path.py:name`` of a task's options. The file is run: its user named it."""
 
     def __init__(self, task: Task):
         path = Path(task.options["path"])
@@ -37,7 +37,8 @@ class GivenFunction:
 
             def flat(t: Any, y: Any) -> Any:
                 result = function(t, y)
-                return stack([result[name] for name in states] if isinstance(result, Mapping) else result)
+                found = stack([result[name] for name in states] if isinstance(result, Mapping) else result)
+                return found if found.ndim == 1 else found.reshape(-1)
 
             return flat
         return lambda t, y: stack(function(t, y.reshape(shape or (1,)))).reshape(-1)
