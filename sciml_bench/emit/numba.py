@@ -32,7 +32,9 @@ def refuse_arrays(problem: Problem, target: str) -> None:
         UsageError: it has networks, something is computed around the solve, or it has vectors or fields, for Numba such
             whose points are not computed of near ones alone.
     """
-    around = bool(problem.networks) or bool(problem.controls) or (problem.latent and not takes_latent(problem, target))
+    # With numbers alone, Python calls the computations around the solve of code for Numba.
+    only_around = target == "numba" and problem.all_scalar
+    around = bool(problem.networks) or bool(problem.controls) or (problem.latent and not only_around)
     if problem.all_scalar and not around:
         return
     if target != "numba" or around:
@@ -45,11 +47,6 @@ def refuse_arrays(problem: Problem, target: str) -> None:
             f"'{problem.name}' is not emitted for numba, whose code is written number by number and point by point: "
             f"{reason}"
         )
-
-
-def takes_latent(problem: Problem, target: str) -> bool:
-    """Return whether code for Numba has the computations around the solve as well, which Python calls."""
-    return target == "numba" and problem.all_scalar and not problem.networks and not problem.controls
 
 
 def numba_functions(context: Context) -> list[str]:

@@ -115,8 +115,9 @@ def source(problem: Problem, target: str) -> str:
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
     if target in NUMBER_BY_NUMBER:
         written = numba_functions(context) if target == "numba" else [in_place_function(context)]
-        # Python calls the computations around the solve, once each.
-        functions = [*written, *(_around(problem) if problem.latent else [loss_source(problem, TARGETS["numpy"])])]
+        plain = TARGETS["numpy"]
+        around = latent_sources(Context.of(problem, plain)) if problem.latent else [loss_source(problem, plain)]
+        functions = [*written, *around]
         return "\n\n".join([_header(context), *functions]).rstrip() + "\n"
     by_arrays = chosen.arrays and has_arrays(problem)
     by_matrix = field_right_hand_side(context) if chosen.arrays and has_field_matrix(problem) else None
@@ -140,10 +141,6 @@ def source(problem: Problem, target: str) -> str:
         functions.append(scalar_jacobian_source(context))
     # The header comes last: the functions above have said which constants and imports they need.
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
-
-
-def _around(problem: Problem) -> list[str]:
-    return latent_sources(Context.of(problem, TARGETS["numpy"]))
 
 
 def invariants_source(problem: Problem) -> str:

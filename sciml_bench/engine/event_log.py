@@ -244,9 +244,9 @@ def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | 
 
 
 def _n_points(task: Task, log: EventLog) -> int:
-    """The number of points that there are to be: all, unless fewer were enough."""
-    enough = None if log.end is None or task.enough_digits is None else log.end.n_points
-    return len(task.points) if enough is None else max(1, min(enough, len(task.points)))
+    """The number of points that there are to be: all, or as many as a worker that ended well took for enough."""
+    ended = log.end is not None and log.end.outcome is Outcome.OK
+    return len(log.complete) or 1 if ended and task.enough_digits is not None else len(task.points)
 
 
 def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str | None, message: str) -> PointResult:

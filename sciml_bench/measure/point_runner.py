@@ -183,10 +183,9 @@ class CellMeasurer:
         self._gradients: dict[int, FloatArray] = {}
         self._logs: list[PointLog] = []
 
-    def run(self) -> int:
-        """Measure the points in order, reporting each; then check gradients that no reference certifies.
-
-        Returns the number of points, fewer than the task has if these are enough.
+    def run(self) -> None:
+        """Measure the points in order until they are enough, reporting each; then check gradients that no reference
+        certifies.
         """
         for index, point in enumerate(self._task.points):
             self._measure(index, point)
@@ -194,7 +193,6 @@ class CellMeasurer:
                 break
         if self._unchecked:
             self._check_gradients()
-        return len(self._logs)
 
     def _is_enough(self) -> bool:
         wanted, points = self._task.enough_digits, [log.result() for log in self._logs]

@@ -88,7 +88,7 @@ class End:
     """The worker has nothing more to say. ``outcome`` is the failure that ended the cell before its points, or ok.
 
     ``energy`` is what ``measure.energy`` found over the steady loops, ``displaced_per_s`` how often a second the worker
-    was taken off its processors in them. ``n_points`` is how many points were enough, where not all were measured.
+    was taken off its processors in them.
     """
 
     outcome: Outcome
@@ -97,7 +97,6 @@ class End:
     worker: WorkerFacts | None = None
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
-    n_points: int | None = None
 
 
 Event = Ready | Enter | PhaseDone | PointDone | TrialDone | TrainingDone | Waits | End

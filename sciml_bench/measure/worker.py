@@ -63,7 +63,6 @@ def measure(
     program: Program | None = None
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
-    n_points: int | None = None
     outcome, phase, message = Outcome.OK, None, ""
     before_training: WorkerFacts | None = None
     try:
@@ -80,7 +79,7 @@ def measure(
             counters, reason = energy_counters(task.cell.device)
             meter = EnergyMeter(counters, clock, reason)
             measurer = CellMeasurer(task, program, phases, send, limit_s, meter, turn_token)
-            n_points = measurer.run()
+            measurer.run()
             if task.training is not None:
                 # A gradient does not need the imports and compilations of training.
                 before_training = _facts(program)
@@ -95,7 +94,7 @@ def measure(
     if before_training is not None:
         kept = ("peak_rss_bytes", "compile_cache_hits", "peak_array_bytes")
         facts = replace(facts, **{name: getattr(before_training, name) for name in kept})
-    send(End(outcome, phase, message, facts, energy, displaced_per_s, n_points))
+    send(End(outcome, phase, message, facts, energy, displaced_per_s))
 
 
 @contextmanager

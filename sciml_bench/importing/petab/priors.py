@@ -22,8 +22,23 @@ def _laplace(value: Any, middle: float, width: float) -> Any:
     return abs((value - middle) / width)
 
 
-# Version 1.
+_SHAPES: dict[str, Callable[..., Any]] = {
+    "uniform": lambda _p, _low, _high: 0.0,
+    "log-uniform": lambda p, _low, _high: np.log(p),
+    "normal": _normal,
+    "laplace": _laplace,
+    "log-normal": lambda p, middle, width: _normal(np.log(p), middle, width) + np.log(p),
+    "log-laplace": lambda p, middle, width: _laplace(np.log(p), middle, width) + np.log(p),
+    "cauchy": lambda p, middle, width: np.log(1 + ((p - middle) / width) ** 2),
+    "chisquare": lambda p, degrees: p / 2 - (degrees / 2 - 1) * np.log(p),
+    "exponential": lambda p, scale: p / scale,
+    "gamma": lambda p, shape, scale: p / scale - (shape - 1) * np.log(p),
+    "rayleigh": lambda p, scale: (p / scale) ** 2 / 2 - np.log(p),
+}
+"""Minus the logarithm of each density, apart from a constant, by its name in version 2."""
 
+_PLAIN = {"normal": "normal", "laplace": "laplace", "logNormal": "log-normal", "logLaplace": "log-laplace"}
+_ON_SCALE = {"parameterScaleNormal": "normal", "parameterScaleLaplace": "laplace"}
 _SCALES: dict[str, Prior] = {"lin": lambda p: p, "log": np.log, "log10": np.log10}
 """A parameter on the scale on which it is estimated."""
 
@@ -36,43 +51,15 @@ def negative_log_prior(parameter: str, scale: str, kind: str, numbers: list[floa
     """
     if kind in ("uniform", "parameterScaleUniform"):
         return None
-    on_scale = kind.startswith("parameterScale")
-    plain = kind.removeprefix("parameterScale")
-    logarithmic = plain.startswith("log")
-    shape = plain.removeprefix("log").lower()
-    if shape not in ("normal", "laplace") or len(numbers) != 2 or not numbers[1] > 0:
+    name = {**_PLAIN, **_ON_SCALE}.get(kind)
+    if name is None or len(numbers) != 2 or not numbers[1] > 0:
         raise ProblemError(
             f"the prior of '{parameter}' is '{kind}' of {numbers}.", cure="Kinds are PEtab's, with a width."
         )
     middle, width = numbers
-
-    def prior(p: Any) -> Any:
-        value = _SCALES[scale](p) if on_scale else np.log(p) if logarithmic else p
-        if shape == "normal":
-            found = _normal(value, middle, width) + (math.log(width) + math.log(2 * math.pi) / 2)
-        else:
-            found = _laplace(value, middle, width) + math.log(2 * width)
-        return found + np.log(p) if logarithmic else found
-
-    return prior
-
-
-# Version 2.
-
-_SHAPES: dict[str, Callable[..., Any]] = {
-    "uniform": lambda p, _low, _high: 0.0 * p,
-    "log-uniform": lambda p, _low, _high: np.log(p),
-    "normal": _normal,
-    "laplace": _laplace,
-    "log-normal": lambda p, middle, width: _normal(np.log(p), middle, width) + np.log(p),
-    "log-laplace": lambda p, middle, width: _laplace(np.log(p), middle, width) + np.log(p),
-    "cauchy": lambda p, middle, width: np.log(1 + ((p - middle) / width) ** 2),
-    "chisquare": lambda p, degrees: p / 2 - (degrees / 2 - 1) * np.log(p),
-    "exponential": lambda p, scale: p / scale,
-    "gamma": lambda p, shape, scale: p / scale - (shape - 1) * np.log(p),
-    "rayleigh": lambda p, scale: (p / scale) ** 2 / 2 - np.log(p),
-}
-"""Minus the logarithm of each density, apart from a constant."""
+    constant = math.log(2 * width) if name.endswith("laplace") else math.log(width) + math.log(2 * math.pi) / 2
+    on_scale = _SCALES[scale if kind in _ON_SCALE else "lin"]
+    return lambda p: _SHAPES[name](on_scale(p), middle, width) + constant
 
 
 def truncated_prior(
@@ -96,6 +83,4 @@ def truncated_prior(
     shape = _SHAPES[kind]
     # The library's density has the constant, truncation included.
     constant = -math.log(density) - float(shape(nominal, *numbers))
-    if kind == "uniform":
-        return lambda _p: constant
     return lambda p: shape(p, *numbers) + constant
