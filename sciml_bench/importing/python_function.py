@@ -59,19 +59,9 @@ def from_file(path: Path, name: str, **changes: Any) -> tuple[Callable[..., Any]
     Raises:
         ProblemError: it cannot be run, or its function, initial state or time span is missing.
     """
-    spec = importlib.util.spec_from_file_location(f"_imported_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
+    if not path.is_file():
         raise ProblemError(f"not a Python file: {path}.", where=path, cure="Write FILE.py:NAME.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        with _running(path.parent):
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
-        raise ProblemError(
-            f"it cannot be run: {type(error).__name__}: {_said(error)}.", where=path, line=line
-        ) from error
+    module = _module_of(path, path.stat().st_mtime_ns)
     function = getattr(module, name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if isinstance(value, FunctionType)]
@@ -92,6 +82,25 @@ def from_file(path: Path, name: str, **changes: Any) -> tuple[Callable[..., Any]
         cure = "Write t_span = (0, 10)."
         raise ProblemError(f"t_span is not a pair of numbers: {span!r}.", where=path, cure=cure) from None
     return function, Given(y0, (start, end), found("p", _PARAMETERS, ()), found("t_eval", ["t_eval"], ()))
+
+
+@functools.lru_cache(maxsize=1)
+def _module_of(path: Path, _changed_ns: int) -> ModuleType:
+    """The module of a file, which is run once as long as it does not change."""
+    spec = importlib.util.spec_from_file_location(f"_imported_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ProblemError(f"not a Python file: {path}.", where=path, cure="Write FILE.py:NAME.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        with _running(path.parent):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        line = error.lineno if isinstance(error, SyntaxError) else _line(error, path)
+        raise ProblemError(
+            f"it cannot be run: {type(error).__name__}: {_said(error)}.", where=path, line=line
+        ) from error
+    return module
 
 
 def traced(function: Callable[..., Any], given: Given) -> Equations:
@@ -162,14 +171,10 @@ class Call:
         keys = entries(self.plain, argument, len(values), "y")
         return dict(zip(distinct(keys, ()).values(), values, strict=True))
 
-    def closed(self, values: Mapping[Any, Any], plain: Plain | None = None) -> Callable[[Any, Any], Any]:
-        """The function of time and state, with these parameters; ``plain`` makes arrays of several ones."""
-        positional, keywords = self._taken(values, plain or self._ordinary)
-        function, second = self.function, self.time_second
-        return lambda t, y: function(*((y, t) if second else (t, y)), *positional, **keywords)
-
-    def _taken(self, values: Mapping[Any, Any], plain: Plain) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments after time and state."""
+    def closed(
+        self, function: Callable[..., Any], values: Mapping[Any, Any], plain: Plain
+    ) -> Callable[[Any, Any], Any]:
+        """A function of its arguments as one of time and state; ``plain`` makes arrays of vectors of parameters."""
         given = {name: plain(value) for name, value in self.build(values).items()}
         positional, keywords = list[Any](), dict[str, Any]()
         for item in self._arguments:
@@ -181,12 +186,13 @@ class Call:
                 keywords[item.name] = given[item.name]
             else:
                 positional.append(given[item.name])
-        return positional, keywords
+        second = self.time_second
+        return lambda t, y: function(*((y, t) if second else (t, y)), *positional, **keywords)
 
     def _called(self, function: Callable[..., Any], t: Any, y: Any, values: Mapping[Any, Any]) -> Any:
-        positional, keywords = self._taken(values, self._ordinary)
+        closed = self.closed(function, values, self._ordinary)
         with _running(None if self.file is None else self.file.parent):
-            return function(*((y, t) if self.time_second else (t, y)), *positional, **keywords)
+            return closed(t, y)
 
     def _ordinary(self, value: Any) -> Any:
         """An array of numbers alone as one of NumPy's, or PyTorch's, own; others as they are."""

@@ -41,6 +41,8 @@ FUNCTIONS = {
         "def f(t, y, args):\n    a, b = args\n    u, v = y\n    return jnp.array([-a*u, a*u - b*jnp.sin(t)*v])\n",
     },
     "torch": {
+        "vector": "p = [1.5, 2.0]\ny0 = [1.0, 0.5]\n\n"
+        "def f(t, y, p):\n    return torch.stack([-p[0]*y[0], p[0]*y[0] - p[1]*y[1]])\n",
         "separate": "p = (1.5, 2.0)\ny0 = torch.tensor([1.0, 0.5])\n\n"
         "def f(t, y, a, b):\n    return torch.stack([-a*y[0], a*y[0] - b*y[1]*torch.cos(t)])\n",
         "dict": "p = {'a': 1.5, 'b': 2.0}\ny0 = [1.0, 0.5]\n\n"

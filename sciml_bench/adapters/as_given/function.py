@@ -28,11 +28,19 @@ class GivenFunction:
         names = [] if task.theta is None or task.numbers.wrt != "parameters" else list(task.theta.labels)
         by_name = {name: key for key, name in self._call.names.items()}
         self._keys = [by_name[name] for name in names]
+        built = [*self._call.build(self._call.values).values()]
+        is_vector = [getattr(value, "shape", None) for value in built] == [(len(self._keys),)]
+        #: True if theta is the function's one vector of parameters.
+        self._takes_theta = is_vector and self._keys == [*self._call.values]
 
     def closed(self, p: Any, stack: Stack) -> Callable[[Any, Any], Any]:
         """The derivative of the flat state by time, with these parameters; ``stack`` makes an array of a sequence."""
-        values: Mapping[Any, Any] = {**self._call.values, **dict(zip(self._keys, p, strict=True))}
-        function, shape, states = self._call.closed(values, _arrays(stack)), self._shape, self._call.states
+        call, shape, states = self._call, self._shape, self._call.states
+        if self._takes_theta:
+            function = call.closed(call.function, call.values, lambda _vector: p)
+        else:
+            values = {**call.values, **dict(zip(self._keys, p, strict=True))}
+            function = call.closed(call.function, values, _arrays(stack))
         if len(shape) == 1:
 
             def flat(t: Any, y: Any) -> Any:

@@ -1,99 +1,49 @@
-"""Worker side: a NumPy function in ``solve_ivp``, without a Jacobian, and central differences of the loss."""
+"""Worker side: a NumPy function in SciPy, without a Jacobian, and central differences of the loss."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
-from scipy.integrate import odeint, solve_ivp
 
 from sciml_bench.adapters.as_given.function import GivenFunction
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
-from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.task import Point, Task
-
-Vector = NDArray[np.float64]
-METHODS = {"rk45": "RK45", "dop853": "DOP853", "radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
-MOST_STEPS = 100_000
+from sciml_bench.adapters.scipy.program import Counts, Differentiated, Inputs, SciPyProgram, Vector
+from sciml_bench.adapters.scipy.system import System
+from sciml_bench.record.task import Numbers, Point, Task
 
 
-class Inputs(NamedTuple):
-    """Theta and the tolerances of one call."""
-
-    theta: Vector
-    rtol: float
-    atol: Vector
-
-
-class GivenInSciPy(Program):
-    """A solve for the solution, and two for each component of the gradient."""
+class GivenInSciPy(SciPyProgram):
+    """A solve for the solution, and two more for each component of the gradient."""
 
     def __init__(self, task: Task):
-        self._numbers, self._method = task.numbers, task.cell.method
+        # The user's function says nothing of breakpoints, which the importer found in it.
+        super().__init__(replace(task, numbers=replace(task.numbers, breakpoints=())))
         self._function = GivenFunction(task)
-        self._loss = load_source(task).loss
-        self._times = np.asarray(task.numbers.save_times)
 
-    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        return Inputs(np.array(theta, dtype=np.float64), point.rtol, point.atol * np.asarray(self._numbers.atol_scale))
+    def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
+        """Of the systems ``augmented`` those with a component of theta moved ahead come first, then those behind."""
+        moves = np.diag(_steps(values, point.rtol))
+        moved = [self._system(numbers, theta, point) for theta in (*(values + moves), *(values - moves))]
+        return Inputs(values, given, self._system(numbers, values, point), moved)
 
-    def solve(self, inputs: Inputs) -> Vector:
-        return self._solved(inputs.theta, inputs)
-
-    def gradient(self, inputs: Inputs) -> tuple[float, Vector]:
-        theta = inputs.theta
-        steps = np.cbrt(inputs.rtol) * np.where(theta == 0, 1.0, np.abs(theta))
-        slopes = np.empty(len(theta))
-        for i, step in enumerate(steps):
-            ahead, behind = theta.copy(), theta.copy()
-            ahead[i], behind[i] = theta[i] + step, theta[i] - step
-            difference = self._loss(self._solved(ahead, inputs)) - self._loss(self._solved(behind, inputs))
-            slopes[i] = difference / (ahead[i] - behind[i])
-        return float(self._loss(self._solved(theta, inputs))), slopes
-
-    def _solved(self, theta: Vector, inputs: Inputs) -> Vector:
-        numbers = self._numbers
+    def _system(self, numbers: Numbers, theta: Vector, point: Point) -> System:
         by_parameters = numbers.wrt == "parameters"
         p, y0 = (theta, np.asarray(numbers.y0)) if by_parameters else (np.asarray(numbers.p), theta)
-        function = self._function.closed(p, np.asarray)
-        if self._method == "odeint":
-            return self._by_odeint(function, y0, inputs)
-        found: Any = solve_ivp(
-            function, (numbers.t0, numbers.t1), y0, method=METHODS[self._method], t_eval=self._times,
-            rtol=inputs.rtol, atol=inputs.atol,
-        )  # fmt: skip
-        if not found.success:
-            raise SolverFailure(Outcome.STEP_UNDERFLOW, str(found.message))
-        return found.y.T
+        atol = point.atol * np.asarray(numbers.atol_scale)
+        return System(self._function.closed(p, np.asarray), y0, point.rtol, atol, {})
 
-    def _by_odeint(self, function: Any, y0: Vector, inputs: Inputs) -> Vector:
-        times = [self._numbers.t0, *self._times]
-        ys, info = odeint(
-            function, y0, times, tfirst=True, rtol=inputs.rtol, atol=inputs.atol, mxstep=MOST_STEPS, full_output=True
-        )
-        if info["message"] != "Integration successful.":
-            raise SolverFailure(Outcome.STEP_UNDERFLOW, str(info["message"]))
-        return ys[1:]
+    def _differentiated(self, inputs: Inputs) -> Differentiated:
+        solved = [self._integrate(system) for system in (inputs.state, *inputs.augmented)]
+        loss, *moved = (float(self._source.loss(one.values)) for one in solved)
+        ahead, behind = np.split(np.array(moved), 2)
+        slopes = (ahead - behind) / (2 * _steps(np.asarray(inputs.p), inputs.state.rtol))
+        return Differentiated(loss, slopes, Counts(*map(sum, zip(*(one.counts for one in solved), strict=True))))
 
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: NumPy computes before it returns."""
 
-    def read_solution(self, output: Vector) -> Solution:
-        if not np.all(np.isfinite(output)):
-            raise SolverFailure(Outcome.NONFINITE, "SciPy reports success, but the solution is not finite")
-        return Solution(output, {})
-
-    def read_gradient(self, output: tuple[float, Vector]) -> Gradient:
-        loss, slopes = output
-        if not (np.isfinite(loss) and np.all(np.isfinite(slopes))):
-            raise SolverFailure(Outcome.NONFINITE, "SciPy reports success, but the gradient is not finite")
-        return Gradient(loss, slopes, {})
-
-    def versions(self) -> dict[str, str]:
-        return {"scipy": scipy.__version__, "numpy": np.__version__}
+def _steps(theta: Vector, rtol: float) -> Vector:
+    """The step of each component, with which truncation and the noise of the solver are about equal."""
+    return np.cbrt(rtol) * np.where(theta == 0, 1.0, np.abs(theta))
 
 
 def build(task: Task) -> GivenInSciPy:

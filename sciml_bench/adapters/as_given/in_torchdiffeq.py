@@ -17,7 +17,8 @@ def build(task: Task) -> Program:
     program, given = TorchdiffeqProgram(task), GivenFunction(task)
 
     def rhs(t: Any, y: Any, p: Any) -> Any:
-        return given.closed(p.unbind() if isinstance(p, torch.Tensor) else p, _stacked)(t, y)
+        # Not once a solve: an adjoint differentiates each evaluation, with a graph for each.
+        return given.closed(p, _stacked)(t, y)
 
     program.solve_for(rhs)
     return program
