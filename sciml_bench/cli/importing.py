@@ -39,41 +39,48 @@ def as_problem_file(model: str, out: Path, t_span: tuple[float, ...] | None = No
         UsageError: the time span is missing, or the model has its own.
         ProblemError: the model cannot be written as a problem file.
     """
-    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
+    from sciml_bench.importing.importer import is_python
 
-    files: Mapping[str, str] = {}
-    span = _span(model, t_span)
-    if is_sbml(model):
-        name = Path(model).stem
-        text, _ = of_sbml(Path(model), span or (0.0, 0.0))
-    elif is_petab(model):
-        name = Path(model).stem
-        text, files, _ = of_petab(Path(model), name)
-    elif is_python(model):
-        name = model.rpartition(":")[2].lower()
-        text = of_source(model, t_span=span)
-    else:
+    name = model.rpartition(":")[2].lower() if is_python(model) else Path(model).stem
+    converted = _converted(model, name, t_span)
+    if converted is None:
         return model
     target = out / IMPORTED / f"{name}.toml"
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, text, files)
+    _write(target, *converted)
     click.echo(f"wrote {target}", err=True)
     return str(target)
 
 
-def _span(model: str, t_span: tuple[float, ...] | None) -> tuple[float, float] | None:
-    """The time span of an SBML model or a function, if one is given."""
-    from sciml_bench.importing.importer import is_python, is_sbml
+def _converted(
+    model: str, stem: str, t_span: tuple[float, ...] | None, **numbers: tuple[float, ...] | None
+) -> tuple[str, Mapping[str, str]] | None:
+    """The problem file of a model of another form, and files next to it, whose names begin with ``stem``; ``None`` for
+    others. Notes are printed. ``numbers`` replace the y0 and p of a function.
+    """
+    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
 
-    if t_span is None:
-        if is_sbml(model):
-            raise click.UsageError(f"{model} says not how long to solve: add --t-span 0,100")
-        return None
-    if not is_sbml(model) and not is_python(model):
-        raise click.UsageError("--t-span is for SBML models and functions: other models have a time span")
-    if len(t_span) != 2:
+    if t_span is not None and len(t_span) != 2:
         raise click.UsageError("--t-span takes two numbers, the start and the end")
-    return t_span[0], t_span[1]
+    if not is_python(model) and any(value is not None for value in numbers.values()):
+        raise click.UsageError("--y0 and --p are for functions: other models have their own numbers")
+    if t_span is not None and not (is_python(model) or is_sbml(model)):
+        raise click.UsageError("--t-span is for SBML models and functions: other models have a time span")
+    files: Mapping[str, str] = {}
+    notes: Sequence[str] = ()
+    if is_python(model):
+        text = of_source(model, t_span=t_span, **numbers)
+    elif is_petab(model):
+        text, files, notes = of_petab(Path(model), stem)
+    elif is_sbml(model):
+        if t_span is None:
+            raise click.UsageError(f"{model} says not how long to solve: add --t-span 0,100")
+        text, notes = of_sbml(Path(model), (t_span[0], t_span[1]))
+    else:
+        return None
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    return text, files
 
 
 def _write(target: Path, text: str, files: Mapping[str, str]) -> None:
@@ -126,30 +133,16 @@ def import_model(
     and the loss the negative log-likelihood of its measurements, with its priors. Measurements and conditions are
     written to files next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
     """
-    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
+    from sciml_bench.importing.importer import is_petab
 
-    span = _span(source, t_span)
-    files: Mapping[str, str] = {}
-    notes: Sequence[str] = ()
-    if is_petab(source):
-        if output is None:
-            raise click.UsageError("a PEtab problem becomes several files: add -o problem.toml")
-        if y0 is not None or p is not None:
-            raise click.UsageError("--y0 and --p are for functions: a PEtab problem has its own numbers")
-        text, files, notes = of_petab(Path(source), output.stem)
-    elif is_sbml(source):
-        if y0 is not None or p is not None:
-            raise click.UsageError("--y0 and --p are for functions: an SBML file has its own numbers")
-        text, notes = of_sbml(Path(source), span or (0.0, 0.0))
-    elif is_python(source):
-        text = of_source(source, y0=y0, p=p, t_span=span)
-    else:
+    if is_petab(source) and output is None:
+        raise click.UsageError("a PEtab problem becomes several files: add -o problem.toml")
+    converted = _converted(source, "" if output is None else output.stem, t_span, y0=y0, p=p)
+    if converted is None:
         raise click.UsageError(f"'{source}' cannot be read: write FILE.py:NAME, FILE.xml or FILE.yaml")
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(converted[0], nl=False)
         return exits.OK
-    _write(output, text, files)
+    _write(output, *converted)
     click.echo(f"wrote {output}; next: sciml-bench advise {output}")
     return exits.OK
