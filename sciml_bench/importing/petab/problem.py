@@ -15,7 +15,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in, text_of
 from sciml_bench.importing.petab import version_1, version_2
-from sciml_bench.importing.petab.tables import Observable, Row, Tables, yaml_of
+from sciml_bench.importing.petab.tables import Cells, Observable, Tables, yaml_of
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.sbml.document import document_of, libsbml
 from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
@@ -52,6 +52,8 @@ def imported(path: Path, stem: str) -> Imported:
         return _Importer(tables, document.getModel(), stem).imported()
     except RecursionError:
         raise ProblemError("its formulas are nested too deeply.", where=tables.model) from None
+    except Refusal as error:
+        raise ProblemError(f"{error}.", where=path) from error
 
 
 @dataclass
@@ -92,9 +94,11 @@ class _Importer:
 
     def _refuse_unknown_features(self) -> None:
         times = [item.time for item in self.tables.measurements]
+        if not times:
+            raise self.error("it has no measurements.")
         if any(map(math.isinf, times)):
             raise self.error("measurements are of the steady state, at infinite time, which is not read.")
-        if min(times, default=0.0) < self.tables.t0:
+        if min(times) < self.tables.t0:
             raise self.error(f"a measurement is at {min(times):g}, before the start at {self.tables.t0:g}.")
 
     def imported(self) -> Imported:
@@ -106,7 +110,7 @@ class _Importer:
         ):
             self._override(column)
         groups = self._groups()
-        span = (self.tables.t0, max((item.time for item in self.tables.measurements), default=self.tables.t0))
+        span = (self.tables.t0, max(item.time for item in self.tables.measurements))
         if not span[1] > span[0]:
             raise self.error(f"nothing is measured after time {span[0]:g}.")
         formulas = [formula for group in groups for formula in (group.of, group.sigma) if is_traced(formula)]
@@ -190,7 +194,7 @@ class _Importer:
             whole = Traced("where", Traced("name", "t") < time, before, whole)
         return whole
 
-    def _cell(self, column: str, row: Row) -> Any:
+    def _cell(self, column: str, row: Cells) -> Any:
         cell = row.get(column)
         if cell is None:
             return self.network.default(column)

@@ -14,8 +14,52 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.host.extras import install_command
 
 MOST_BYTES = 64 * 2**20
-Row = Mapping[str, Any]
-"""A line of a table: texts and numbers by column, without empty cells."""
+Cells = Mapping[str, str | float]
+"""Texts and numbers by column, without empty cells."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table of a problem."""
+
+    path: Path
+    cells: Cells
+
+    def get(self, column: str, default: Any = None) -> Any:
+        """A text or a number; the default for an empty cell."""
+        return self.cells.get(column, default)
+
+    def text(self, column: str) -> str:
+        """A cell that must not be empty, as a text."""
+        return str(self._required(column))
+
+    def number(self, column: str) -> float:
+        """A cell that must be a number, which may be infinite."""
+        value = self._required(column)
+        if isinstance(value, str):
+            raise ProblemError(f"'{column}' is '{value[:40]}' and no number in {self._named}.", where=self.path)
+        return value
+
+    def formula(self, column: str) -> str | float:
+        """A cell that must not be empty: the text of a formula, or a number."""
+        return self._required(column)
+
+    def numbers(self, column: str) -> list[float]:
+        """The entries of a cell, which must be numbers."""
+        found = entries(self.get(column))
+        if any(isinstance(entry, str) for entry in found):
+            raise ProblemError(f"'{column}' is '{self.get(column)}' in {self._named}.", where=self.path)
+        return [float(entry) for entry in found]
+
+    def _required(self, column: str) -> str | float:
+        if column not in self.cells:
+            raise ProblemError(f"'{column}' is empty or missing in {self._named}.", where=self.path)
+        return self.cells[column]
+
+    @property
+    def _named(self) -> str:
+        cells = ", ".join(f"{column} {value}" for column, value in list(self.cells.items())[:3])
+        return f"the line of {cells[:80]}" if cells else "a line"
 
 
 @dataclass(frozen=True)
@@ -65,11 +109,11 @@ class Tables:
     path: Path
     model: Path
     parameters: dict[str, Parameter]
-    conditions: dict[str, Row]
+    conditions: dict[str, Cells]
     observables: dict[str, Observable]
     measurements: list[Measurement]
     t0: float = 0.0
-    later: dict[str, list[tuple[float, Row]]] = field(default_factory=dict[str, list[tuple[float, Row]]])
+    later: dict[str, list[tuple[float, Cells]]] = field(default_factory=dict[str, list[tuple[float, Cells]]])
 
 
 def library(name: str) -> Any:
@@ -112,7 +156,7 @@ def files(path: Path, content: Mapping[str, Any], key: str) -> list[Path]:
     """The files of a key, which lie in the folder of the YAML file or below it."""
     named = content.get(key)
     found: list[Path] = []
-    for name in named if isinstance(named, list) else [named]:
+    for name in named if named and isinstance(named, list) else [named]:
         if not isinstance(name, str):
             raise ProblemError(f"'{key}' must name a file.", where=path)
         target = path.parent / name
@@ -136,17 +180,17 @@ def check(path: Path, what: str, done: Callable[[], Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return done()
-    except (AssertionError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         message = " ".join(str(error.args[0] if error.args else error).split())[:300]
         raise ProblemError(f"its {what.removesuffix('_files')} table is wrong: {message}", where=path) from error
 
 
-def rows(frame: Any) -> list[Row]:
+def rows(path: Path, frame: Any) -> list[Row]:
     """The lines of a table."""
-    return [_row(row) for row in frame.to_dict("records")]
+    return [Row(path, _cells(row)) for row in frame.to_dict("records")]
 
 
-def by_name(path: Path, names: Iterable[Any], found: list[Row]) -> dict[str, Row]:
+def by_name(names: Iterable[Any], found: list[Row]) -> dict[str, Row]:
     """The lines of a table by their names.
 
     Raises:
@@ -155,7 +199,7 @@ def by_name(path: Path, names: Iterable[Any], found: list[Row]) -> dict[str, Row
     table: dict[str, Row] = {}
     for name, row in zip(map(str, names), found, strict=True):
         if name in table:
-            raise ProblemError(f"'{name}' is listed twice.", where=path)
+            raise ProblemError(f"'{name}' is listed twice.", where=row.path)
         table[name] = row
     return table
 
@@ -168,7 +212,7 @@ def entries(cell: Any) -> list[str | float]:
     return [entry for entry in found if entry is not None]
 
 
-def _row(row: Mapping[Any, Any]) -> Row:
+def _cells(row: Mapping[Any, Any]) -> Cells:
     """The cells that are not empty; texts that are numbers become numbers."""
     cells = {str(column): _cell(value) for column, value in row.items()}
     return {column: value for column, value in cells.items() if value is not None}

@@ -10,6 +10,7 @@ from typing import Any
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.petab.priors import negative_log_prior
 from sciml_bench.importing.petab.tables import (
+    Cells,
     Measurement,
     Observable,
     Parameter,
@@ -49,39 +50,42 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
     check(path, "condition", lambda: lint.check_condition_df(conditions))
     check(path, "observable", lambda: lint.check_observable_df(observables))
     check(path, "measurement", lambda: lint.check_measurement_df(measurements, observables))
+    by_condition = {name: _without_name(row) for name, row in _table(path, conditions).items()}
+    measured = [_measurement(row) for row in rows(path, measurements)]
+    if unknown := {item.condition for item in measured} - by_condition.keys():
+        raise ProblemError(f"a measurement is of an unknown condition '{min(unknown)}'.", where=path)
     return Tables(
         path,
         models[0],
-        {name: _parameter(path, name, row) for name, row in _table(path, parameters).items()},
-        {name: _without_name(row) for name, row in _table(path, conditions).items()},
-        {name: _observable(path, name, row) for name, row in _table(path, observables).items()},
-        [_measurement(path, row) for row in rows(measurements)],
+        {name: _parameter(name, row) for name, row in _table(path, parameters).items()},
+        by_condition,
+        {name: _observable(name, row) for name, row in _table(path, observables).items()},
+        measured,
     )
 
 
 def _table(path: Path, frame: Any) -> dict[str, Row]:
-    return by_name(path, frame.index, rows(frame))
+    return by_name(frame.index, rows(path, frame))
 
 
-def _without_name(row: Row) -> Row:
-    return {column: value for column, value in row.items() if column != "conditionName"}
+def _without_name(row: Row) -> Cells:
+    return {column: value for column, value in row.cells.items() if column != "conditionName"}
 
 
-def _parameter(path: Path, name: str, row: Row) -> Parameter:
+def _parameter(name: str, row: Row) -> Parameter:
     scale, estimated = str(row.get("parameterScale", "lin")), bool(row.get("estimate", 0))
-    kind, prior = row.get("objectivePriorType"), None
-    if kind is not None and estimated:
-        numbers = [float(value) for value in entries(row.get("objectivePriorParameters"))]
-        prior = check(path, "parameter", lambda: negative_log_prior(name, scale, str(kind), numbers))
-    value = row.get("nominalValue")
-    return Parameter(None if value is None else float(value), estimated, scale if estimated else "lin", prior)
+    kind = row.get("objectivePriorType") if estimated else None
+    numbers = row.numbers("objectivePriorParameters")
+    prior = None if kind is None else negative_log_prior(name, scale, str(kind), numbers)
+    value = row.number("nominalValue") if "nominalValue" in row.cells else None
+    return Parameter(value, estimated, scale if estimated else "lin", prior)
 
 
-def _observable(path: Path, name: str, row: Row) -> Observable:
+def _observable(name: str, row: Row) -> Observable:
     scale, noise = str(row.get("observableTransformation", "lin")), str(row.get("noiseDistribution", "normal"))
     if scale not in _DISTRIBUTIONS or noise not in ("normal", "laplace"):
-        raise ProblemError(f"the noise of '{name}' is '{noise}' on the scale '{scale}'.", where=path)
-    formulas = row["observableFormula"], row["noiseFormula"]
+        raise ProblemError(f"the noise of '{name}' is '{noise}' on the scale '{scale}'.", where=row.path)
+    formulas = row.formula("observableFormula"), row.formula("noiseFormula")
     found = re.finditer(
         rf"\b(observable|noise)Parameter([1-9]\d{{0,3}})_{re.escape(name)}\b", " ".join(map(str, formulas))
     )
@@ -89,10 +93,10 @@ def _observable(path: Path, name: str, row: Row) -> Observable:
     return Observable(*formulas, f"{_DISTRIBUTIONS[scale]}{noise}", places)
 
 
-def _measurement(path: Path, row: Row) -> Measurement:
-    if "preequilibrationConditionId" in row:
-        message = f"measurements follow an equilibrium ('{row['preequilibrationConditionId']}')."
-        raise ProblemError(message, where=path, cure="Pre-equilibration is not read.")
+def _measurement(row: Row) -> Measurement:
+    if (before := row.get("preequilibrationConditionId")) is not None:
+        message = f"measurements follow an equilibrium ('{before}')."
+        raise ProblemError(message, where=row.path, cure="Pre-equilibration is not read.")
     given = {kind: entries(row.get(f"{kind}Parameters")) for kind in ("observable", "noise")}
-    name, condition = str(row["observableId"]), str(row["simulationConditionId"])
-    return Measurement(name, condition, float(row["time"]), float(row["measurement"]), given)
+    name, condition = row.text("observableId"), row.text("simulationConditionId")
+    return Measurement(name, condition, row.number("time"), row.number("measurement"), given)

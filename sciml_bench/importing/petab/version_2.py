@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.petab.priors import truncated_prior
 from sciml_bench.importing.petab.tables import (
+    Cells,
     Measurement,
     Observable,
     Parameter,
@@ -40,23 +42,27 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
             f"it has the extension '{next(iter(content['extensions']))}', which is not read.", where=path
         )
     for row in _rows(path, content, "mapping_files", "MappingTable"):
-        if row.get("modelEntityId", row["petabEntityId"]) != row["petabEntityId"]:
-            message = f"'{row['petabEntityId']}' is mapped to '{row['modelEntityId']}' of the model, which is not read."
+        of_model = row.get("modelEntityId")
+        if of_model is not None and of_model != row.get("petabEntityId"):
+            message = f"'{row.get('petabEntityId')}' is mapped to '{of_model}' of the model, which is not read."
             raise ProblemError(message, where=path, cure="Write the name of the model.")
     parameters = _table(path, content, "parameter_files", "ParameterTable", "parameterId")
     observables = _table(path, content, "observable_files", "ObservableTable", "observableId")
     found = _rows(path, content, "measurement_files", "MeasurementTable")
-    measurements = [_measurement(path, row, observables) for row in found]
-    changes: dict[str, dict[str, Any]] = {}
+    measurements = [_measurement(row, observables) for row in found]
+    changes: dict[str, dict[str, str | float]] = {}
     for row in _rows(path, content, "condition_files", "ConditionTable"):
-        changes.setdefault(str(row["conditionId"]), {})[str(row["targetId"])] = row["targetValue"]
-    periods: dict[str, dict[float, list[Row]]] = {_NO_EXPERIMENT: {0.0: []}}
+        change, target = changes.setdefault(row.text("conditionId"), {}), row.text("targetId")
+        if target in change:
+            raise ProblemError(f"condition '{row.text('conditionId')}' changes '{target}' twice.", where=path)
+        change[target] = row.formula("targetValue")
+    periods: dict[str, dict[float, list[Cells]]] = {_NO_EXPERIMENT: {0.0: []}}
     for row in _rows(path, content, "experiment_files", "ExperimentTable"):
-        at = periods.setdefault(str(row["experimentId"]), {}).setdefault(float(row["time"]), [])
-        if "conditionId" in row:
-            if (name := str(row["conditionId"])) not in changes:
-                raise ProblemError(f"experiment '{row['experimentId']}' has an unknown condition '{name}'.", where=path)
-            at.append(changes[name])
+        experiment, name = row.text("experimentId"), row.get("conditionId")
+        at = periods.setdefault(experiment, {}).setdefault(row.number("time"), [])
+        if name is not None and str(name) not in changes:
+            raise ProblemError(f"experiment '{experiment}' has an unknown condition '{name}'.", where=path)
+        at += [] if name is None else [changes[str(name)]]
     used = dict.fromkeys(item.condition for item in measurements)
     series = {name: _series(path, name, periods) for name in used}
     starts = {times[0][0] for times in series.values()}
@@ -65,7 +71,7 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
     return Tables(
         path,
         model,
-        _parameters(path, parameters),
+        _parameters(parameters),
         {name: times[0][1] for name, times in series.items()},
         {name: _observable(row) for name, row in observables.items()},
         measurements,
@@ -93,21 +99,21 @@ def _rows(path: Path, content: Mapping[str, Any], key: str, kind: str) -> list[R
         table.from_tsv(name)
         return pandas.read_csv(name, sep="\t", dtype=str)
 
-    return rows(read(path, content, key, reader))
+    return rows(path, read(path, content, key, reader))
 
 
 def _table(path: Path, content: Mapping[str, Any], key: str, kind: str, column: str) -> dict[str, Row]:
     found = _rows(path, content, key, kind)
-    return by_name(path, [row[column] for row in found], found)
+    return by_name([row.text(column) for row in found], found)
 
 
-def _measurement(path: Path, row: Row, observables: Mapping[str, Row]) -> Measurement:
-    name = str(row["observableId"])
+def _measurement(row: Row, observables: Mapping[str, Row]) -> Measurement:
+    name = row.text("observableId")
     if name not in observables:
-        raise ProblemError(f"a measurement is of an unknown observable '{name}'.", where=path)
+        raise ProblemError(f"a measurement is of an unknown observable '{name}'.", where=row.path)
     given = {kind: entries(row.get(f"{kind}Parameters")) for kind in ("observable", "noise")}
     experiment = str(row.get("experimentId", _NO_EXPERIMENT))
-    return Measurement(name, experiment, float(row["time"]), float(row["measurement"]), given)
+    return Measurement(name, experiment, row.number("time"), row.number("measurement"), given)
 
 
 def _observable(row: Row) -> Observable:
@@ -117,19 +123,19 @@ def _observable(row: Row) -> Observable:
         for index, placeholder in enumerate(entries(row.get(f"{kind}Placeholders")))
     }
     distribution = str(row.get("noiseDistribution", "normal"))
-    return Observable(row["observableFormula"], row.get("noiseFormula", ""), distribution, places)
+    return Observable(row.formula("observableFormula"), row.formula("noiseFormula"), distribution, places)
 
 
-def _series(path: Path, name: str, periods: Mapping[str, Mapping[float, list[Row]]]) -> list[tuple[float, Row]]:
+def _series(path: Path, name: str, periods: Mapping[str, Mapping[float, list[Cells]]]) -> list[tuple[float, Cells]]:
     """The start and the later times of an experiment, each with all of its changes."""
     if name not in periods:
         raise ProblemError(f"a measurement is of an unknown experiment '{name}'.", where=path)
     if -math.inf in periods[name]:
         message = f"experiment '{name}' begins in an equilibrium."
         raise ProblemError(message, where=path, cure="Pre-equilibration is not read.")
-    series: list[tuple[float, Row]] = []
+    series: list[tuple[float, Cells]] = []
     for time, changes in sorted(periods[name].items()):
-        merged: dict[str, Any] = {}
+        merged: dict[str, str | float] = {}
         for change in changes:
             if both := {*merged} & {*change}:
                 raise ProblemError(f"two conditions of '{name}' change '{min(both)}' at {time:g}.", where=path)
@@ -138,17 +144,17 @@ def _series(path: Path, name: str, periods: Mapping[str, Mapping[float, list[Row
     return series
 
 
-def _parameters(path: Path, found: Mapping[str, Row]) -> dict[str, Parameter]:
+def _parameters(found: Mapping[str, Row]) -> dict[str, Parameter]:
     """The parameters; if one has a prior, those without have a uniform one between their bounds."""
-    estimated = {name for name, row in found.items() if str(row["estimate"]).lower() == "true"}
-    has_priors = any("priorDistribution" in found[name] for name in estimated)
+    estimated = {name for name, row in found.items() if str(row.get("estimate", "true")).lower() == "true"}
+    has_priors = any(found[name].get("priorDistribution") is not None for name in estimated)
     parameters: dict[str, Parameter] = {}
     for name, row in found.items():
-        value, prior = row.get("nominalValue"), None
+        value, prior = (row.number("nominalValue") if "nominalValue" in row.cells else None), None
         if has_priors and name in estimated and value is not None:
-            bounds = float(row["lowerBound"]), float(row["upperBound"])
-            numbers = [float(entry) for entry in entries(row.get("priorParameters"))] or list(bounds)
+            bounds = row.number("lowerBound"), row.number("upperBound")
+            numbers = row.numbers("priorParameters") or list(bounds)
             kind = str(row.get("priorDistribution", "uniform"))
-            prior = check(path, "parameter", lambda a=(name, kind, numbers, bounds, value): truncated_prior(*a))
-        parameters[name] = Parameter(None if value is None else float(value), name in estimated, "lin", prior)
+            prior = check(row.path, "parameter", partial(truncated_prior, name, kind, numbers, bounds, value))
+        parameters[name] = Parameter(value, name in estimated, "lin", prior)
     return parameters
