@@ -22,7 +22,7 @@ class GivenInSciPy(SciPyProgram):
         self._function = GivenFunction(task)
 
     def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
-        """``augmented`` has a system for each component of theta that is moved ahead, then for each that is moved back."""
+        """``augmented`` has a system for each component of theta that is moved ahead, then for each moved back."""
         moves = np.diag(_steps(values, point.rtol))
         moved = [self._system(numbers, theta, point) for theta in (*(values + moves), *(values - moves))]
         return Inputs(values, given, self._system(numbers, values, point), moved)
