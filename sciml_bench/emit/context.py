@@ -15,6 +15,7 @@ from sciml_bench.emit.statements import PairTable
 from sciml_bench.emit.targets import TARGETS, Target
 from sciml_bench.problem.model import Parameter, Problem, symbol, to_double
 from sciml_bench.problem.operators import ARRAY_OPERATORS, Item, Node, Shape
+from sciml_bench.problem.rebuilding import rebuilt, replaced
 
 _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
@@ -78,14 +79,14 @@ class Context:
 
     def _elements(self, expression: Node) -> Node:
         vectors = {symbol(constant.name): constant for constant in self.problem.constants}
-        replaced: dict[Node, Node] = {}
+        elements: dict[Node, Node] = {}
         for item in expression.atoms(Item):
             array, *indices = item.args
             if array in vectors:
-                replaced[item] = vectors[array].values[int(indices[0])]
+                elements[item] = vectors[array].values[int(indices[0])]
             elif isinstance(array, Symbol) and array.name in self.itemised:
-                replaced[item] = element_symbol(array.name, int(indices[0]))
-        return expression.xreplace(replaced) if replaced else expression
+                elements[item] = element_symbol(array.name, int(indices[0]))
+        return replaced(expression, elements) if elements else expression
 
     def _hoist(self, expression: Node) -> Node:
         """Replace maximal parts that hold only coordinates and constants by arrays computed once."""
@@ -103,7 +104,7 @@ class Context:
             ]
             if len(fixed) > 1:
                 arguments = [a for a in arguments if a not in fixed] + [expression.func(*fixed)]
-        return expression.func(*(self._hoist(argument) for argument in arguments))
+        return rebuilt(expression, [self._hoist(argument) for argument in arguments])
 
     def _static(self, expression: Node) -> Symbol:
         if expression not in self.statics:

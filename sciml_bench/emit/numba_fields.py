@@ -24,6 +24,7 @@ from sciml_bench.emit.points import STEPPED, Points
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.emit.variation import derivatives, fresh
 from sciml_bench.problem.operators import Node
+from sciml_bench.problem.rebuilding import rebuilt
 
 _COMPILED = '@njit(error_model="numpy")'
 
@@ -223,7 +224,7 @@ class _Writer:
             if len(same) > 1 and any(not a.is_number for a in same):
                 arguments = [a for a in arguments if a not in same]
                 arguments.append(self._invariant(expr.func(*same), invariants))
-        return expr.func(*(self._without_invariants(argument, invariants) for argument in arguments))
+        return rebuilt(expr, [self._without_invariants(argument, invariants) for argument in arguments])
 
     def _invariant(self, expr: Node, invariants: dict[Node, Symbol]) -> Node:
         """A name for it, or minus that."""

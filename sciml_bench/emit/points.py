@@ -18,6 +18,7 @@ from sciml_bench.emit.context import Context
 from sciml_bench.emit.variation import fresh
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import MIRRORED, PERIODIC, Difference, Laplacian, Node, Shift, Where
+from sciml_bench.problem.rebuilding import rebuilt
 
 Table = NDArray[Any]
 
@@ -94,7 +95,7 @@ class Points:
             case Shift():
                 return self._moved(expr.args[0], place, int(expr.args[2]), int(expr.args[1]), expr.args[3])
             case _:
-                return expr.func(*(self._at(argument, place) for argument in expr.args)) if expr.args else expr
+                return rebuilt(expr, [self._at(argument, place) for argument in expr.args]) if expr.args else expr
 
     def _laplacian(self, expr: Node, place: int) -> Node:
         field, *edges = expr.args

@@ -13,6 +13,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.problem.balls import NoBall, bits, compiled, value
 from sciml_bench.problem.operators import Floor, Node, Operator, Where
+from sciml_bench.problem.rebuilding import Size
 from sciml_bench.problem.removable import Moment
 from sciml_bench.problem.roots import Span, Undecided, compared, sign_changes, sign_inside, sign_of_number
 
@@ -20,6 +21,8 @@ from sciml_bench.problem.roots import Span, Undecided, compared, sign_changes, s
 OF_SIGNS = (sympy.Abs, sympy.sign)
 STEPPED = (*OF_SIGNS, Floor)
 """Operators that are not smooth at a sign change or at an integer argument."""
+#: An expression that has more of them with its definitions is not decided.
+MOST_PARTS = 5_000
 _TRUE_FOR = {
     sympy.StrictGreaterThan: (1,), sympy.GreaterThan: (1, 0), sympy.StrictLessThan: (-1,), sympy.LessThan: (-1, 0),
 }  # fmt: skip
@@ -59,6 +62,7 @@ class Decider:
         self.t, self.values = t, values
         self.definitions = {} if definitions is None else definitions
         self.placing = placing
+        self._size = Size(self.definitions)
 
     def sign(self, u: Node, span: Span) -> int:
         """The sign of an expression inside a span: 1, -1, or 0 if it is zero all over.
@@ -223,7 +227,13 @@ class Decider:
                 return expr.func(*(self.resolved(argument, span) for argument in expr.args))
 
     def expanded(self, expr: Node) -> Node:
-        """An expression with the definitions put in."""
+        """An expression with the definitions put in.
+
+        Raises:
+            Undecided: it is too long.
+        """
+        if self._size.of(expr) > MOST_PARTS:
+            raise Undecided(f"with its definitions written out it has more than {MOST_PARTS} parts")
         while True:
             known = {s: self.definitions[s] for s in expr.free_symbols if s in self.definitions}
             if not known:

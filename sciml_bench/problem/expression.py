@@ -22,6 +22,7 @@ from sympy.core.parameters import distribute
 
 from sciml_bench.problem import foreign
 from sciml_bench.problem.operators import At, Floor, Item, Node, Shape, Where, broadcast, describe
+from sciml_bench.problem.rebuilding import function_of
 from sciml_bench.problem.removable import exprel, sinc
 
 MAX_LENGTH = 20_000
@@ -373,7 +374,7 @@ class Parser:
             return Typed(Where(test, a.expr, b.expr), shape)
         operands = [self.visit(argument) for argument in args]
         if wanted == 1:
-            return Typed(self._defined(node, _FUNCTIONS[name](operands[0].expr)), operands[0].shape)
+            return Typed(self._defined(node, function_of(_FUNCTIONS[name], operands[0].expr)), operands[0].shape)
         if name == "mod":
             a, b = operands
             if b.expr == 0:

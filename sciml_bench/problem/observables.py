@@ -13,6 +13,7 @@ from sciml_bench.problem.measurements import LongTable, Measurement, of_block
 from sciml_bench.problem.model import Definition, symbol, to_double
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import Reader
+from sciml_bench.problem.rebuilding import Size
 
 LIKELIHOOD = "negative_log_likelihood"
 """The kind of loss that is a likelihood of observables."""
@@ -23,6 +24,8 @@ OBSERVABLE = Table(
     Key("sigma", {"anyOf": [A_NUMBER, {"type": "array", "items": A_NUMBER, "minItems": 1}]}), Key("data", CSV),
     DISTRIBUTION,
 )  # fmt: skip
+#: A definition that has more of them with its own definitions is too long for measurements.
+_MOST_PARTS = 1_000_000
 _TABLE = "observables"
 _LEAST_SIGMA = 1e-300
 _SAME_TIME = 1e-9
@@ -64,7 +67,7 @@ def load_observables(
         raise document.error("'observables' must be written as [[observables]].", "", _TABLE)
     if blocks and "save" in document.table("time"):
         raise document.error("the saved times come from [[observables]].", "time", "save", "Remove 'save'.")
-    formulas = _Formulas(reader, definitions)
+    formulas = _Formulas(reader, definitions if blocks else ())
     table = None
     if "measurements" in document.data or (blocks and len(conditions) > 1):
         table = LongTable(reader, conditions)
@@ -91,8 +94,14 @@ class _Formulas:
             reader.scope.used,
         )
         self._written_out: dict[Node, Node] = {}
+        size = Size({symbol(definition.name): definition.expr for definition in definitions})
         for definition in definitions:
             if definition.shape == ():
+                if size.of(definition.expr) > _MOST_PARTS:
+                    message = f"'{definition.name}' has more than {_MOST_PARTS} parts with its definitions written out."
+                    raise reader.document.error(
+                        message, "definitions", definition.name, "Write observables without it."
+                    )
                 self._written_out[symbol(definition.name)] = definition.expr.xreplace(self._written_out)
         named = {**reader.document.table("states"), **reader.document.table("parameters")}
         self._measurable = {symbol(name) for name in named}
