@@ -1,8 +1,7 @@
-"""Functions of libraries beside NumPy's of numbers, for formulas: tables, small matrices, networks' activations."""
+"""Functions of libraries beside NumPy's of numbers, for formulas: tables, small matrices, scipy.special."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -112,16 +111,6 @@ def softplus(x: Any, beta: float = 1.0) -> Any:
     return (UFUNCS["maximum"](scaled, 0) + UFUNCS["log1p"](_exp(-UFUNCS["absolute"](scaled)))) / beta
 
 
-def _softplus_of_torch(x: Any, beta: float = 1, threshold: float = 20) -> Any:
-    return where(x * beta > threshold, x, softplus(x, beta))
-
-
-def _gelu(x: Any, approximate: Any = True) -> Any:
-    if approximate not in (True, "tanh"):
-        raise Unsupported("gelu by the error function has no counterpart in problem files")
-    return 0.5 * x * (1 + UFUNCS["tanh"](math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-
-
 def _softmax(x: Any, *_: Any, **__: Any) -> Any:
     if np.ndim(x) != 1:
         raise Unsupported("softmax is read for a single vector")
@@ -129,20 +118,7 @@ def _softmax(x: Any, *_: Any, **__: Any) -> Any:
     return powers / sum(np.ravel(np.array(powers, dtype=object)))
 
 
-ACTIVATIONS: dict[str, Callable[..., Any]] = {
-    "sigmoid": sigmoid, "expit": sigmoid, "softplus": softplus, "gelu": _gelu, "softmax": _softmax,
-    "relu": lambda x: UFUNCS["maximum"](x, 0),
-    "relu6": lambda x: UFUNCS["minimum"](UFUNCS["maximum"](x, 0), 6),
-    "silu": lambda x: x * sigmoid(x), "swish": lambda x: x * sigmoid(x),
-    "log_sigmoid": lambda x: -softplus(-x), "logsigmoid": lambda x: -softplus(-x),
-    "soft_sign": lambda x: x / (1 + UFUNCS["absolute"](x)), "softsign": lambda x: x / (1 + UFUNCS["absolute"](x)),
-    "elu": lambda x, alpha=1.0: where(x > 0, x, alpha * UFUNCS["expm1"](UFUNCS["minimum"](x, 0))),
-    "leaky_relu": lambda x, negative_slope=0.01: where(x >= 0, x, negative_slope * x),
-    "hard_tanh": lambda x: UFUNCS["minimum"](UFUNCS["maximum"](x, -1), 1),
-    "hardtanh": lambda x: UFUNCS["minimum"](UFUNCS["maximum"](x, -1), 1),
-    "tanh": UFUNCS["tanh"], "exp": UFUNCS["exp"],
+SPECIAL: dict[str, Callable[..., Any]] = {
+    "expit": sigmoid, "log_expit": lambda x: -softplus(-x), "softplus": softplus, "softmax": _softmax,
 }  # fmt: skip
-"""Of jax.nn and scipy.special, by name."""
-
-OF_TORCH = {**ACTIVATIONS, "softplus": _softplus_of_torch}
-"""Of torch.nn.functional."""
+"""Of scipy.special, by name."""

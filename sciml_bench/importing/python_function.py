@@ -24,6 +24,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.arguments import Unclear, distinct, entries, parameters, time_is_second
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
+from sciml_bench.importing.libraries import LIBRARIES, library_of
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.standing_in import unwrapped, with_stand_ins
 from sciml_bench.importing.traced import Traced, array, is_traced, number, number_of
@@ -121,9 +122,8 @@ class Call:
     """A function with the names of its states and parameters, and the order of its arguments."""
 
     def __init__(self, function: Callable[..., Any], given: Given):
-        self.function, self.given, self.single = function, given, False
-        self.plain = unwrapped(function)
-        self._torch = _torch(self.plain)
+        self.function, self.given = function, given
+        self.plain, self.library = unwrapped(function), LIBRARIES[library_of(function)]()
         self.name = getattr(function, "__name__", None) or getattr(self.plain, "__name__", "model")
         code = getattr(self.plain, "__code__", None)
         self.file, self.first_line = (Path(code.co_filename), code.co_firstlineno) if code else (None, None)
@@ -190,18 +190,10 @@ class Call:
         return lambda t, y: function(*((y, t) if second else (t, y)), *positional, **keywords)
 
     def _called(self, function: Callable[..., Any], t: Any, y: Any, values: Mapping[Any, Any]) -> Any:
-        closed = self.closed(function, values, self._ordinary)
+        make = self.library.array
+        closed = self.closed(function, values, lambda value: make(value) if isinstance(value, np.ndarray) else value)
         with _running(None if self.file is None else self.file.parent):
             return closed(t, y)
-
-    def _ordinary(self, value: Any) -> Any:
-        """An array of numbers alone as one of NumPy's, or PyTorch's, own; others as they are."""
-        if not isinstance(value, np.ndarray) or is_traced(value):
-            return value
-        return np.asarray(value, float) if self._torch is None else self._tensor(np.asarray(value, float))
-
-    def _tensor(self, value: Any) -> Any:
-        return self._torch.as_tensor(value, dtype=getattr(self._torch, "float32" if self.single else "float64"))
 
     def with_formulas(self) -> tuple[Any, ...]:
         """The formula of each derivative.
@@ -211,43 +203,63 @@ class Call:
         """
         values = {key: Traced("name", name) for key, name in self.names.items()}
         y = array([Traced("name", name) for name in self.states]).reshape(np.shape(self.given.y0) or (1,))
-        REFUSALS.clear()
-        try:
-            result = self._flat(self._called(with_stand_ins(self.function), Traced("name", "t"), y, values))
-        except (Exception, SystemExit) as error:
-            raise self.refused(REFUSALS[0] if REFUSALS else error) from error
-        if REFUSALS:
-            # The function caught it, and went another way.
-            raise self.refused(REFUSALS[0])
-        return result
 
-    def with_numbers(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
-        """The derivatives at a point, by the function itself; errors are the function's."""
+        def recorded(function: Callable[..., Any]) -> tuple[Any, ...]:
+            """The formulas by the function's library."""
+            REFUSALS.clear()
+            try:
+                with self.library.precise():
+                    result = self.library.formulas(
+                        lambda t, y, *numbers: self._called(function, t, y, dict(zip(values, numbers, strict=True))),
+                        [Traced("name", "t"), y, *values.values()],
+                    )
+                    result = self._flat(result)
+            except (Exception, SystemExit) as error:
+                raise self.refused(REFUSALS[0] if REFUSALS else error) from error
+            if REFUSALS:
+                # The function caught it, and went another way.
+                raise self.refused(REFUSALS[0])
+            return result
+
+        if self.library.name == "numpy":
+            return recorded(with_stand_ins(self.function))
         try:
-            result = self._evaluated(t, y, values)
-        except RuntimeError as error:
-            if self._torch is None or self.single or "dtype" not in str(error):
-                raise
-            # Tensors of the file are of single precision, PyTorch's default, and so is all that it computes.
-            self.single = True
-            result = self._evaluated(t, y, values)
-        parts = result if isinstance(result, (list, tuple)) else ()
-        self.single |= any(getattr(value, "dtype", None) == np.float32 for value in (result, *parts))
-        return np.asarray(self._flat(result), dtype=float)
+            return recorded(self.function)
+        except ProblemError as error:
+            # A file may have a library that this function does not use.
+            library, self.library = self.library, LIBRARIES["numpy"]()
+            try:
+                return recorded(with_stand_ins(self.function))
+            except ProblemError:
+                self.library = library
+                raise error from None
+
+    def with_numbers(self, t: float, y: Any, values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
+        """The derivatives at a point, by the function itself; errors are the function's."""
+        with self.library.precise():
+            try:
+                result = self._evaluated(t, y, values)
+            except RuntimeError as error:
+                if self.library.name != "torch" or self.library.single or "dtype" not in str(error):
+                    raise
+                self.library.single = True
+                result = self._evaluated(t, y, values)
+            parts = result if isinstance(result, (list, tuple)) else ()
+            self.library.single |= any("float32" in str(getattr(each, "dtype", "")) for each in (result, *parts))
+            return np.asarray(self._flat(_as_numpy(result)), dtype=float)
 
     def _evaluated(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> Any:
-        """The function's own result, with arrays of its library; a tensor comes back as an array."""
-        convert: Any = np.asarray if self._torch is None else self._tensor
-        start = np.array(y, dtype=float).reshape(np.shape(self.given.y0) or (1,))
-        state = convert(start.copy())
+        """The function's own result, with arrays of its library."""
+        make, start = self.library.array, np.array(y, dtype=float).reshape(np.shape(self.given.y0) or (1,))
+        state = make(start.copy())
         before = np.asarray(state).copy()
         numbers = {key: np.asarray(value, dtype=float)[()] for key, value in values.items()}
-        if self._torch is not None:
-            numbers = {key: convert(value) for key, value in numbers.items()}
-        result = self._called(self.function, t if self._torch is None else convert(t), state, numbers)
+        if self.library.name == "torch":
+            t, numbers = make(t), {key: make(value) for key, value in numbers.items()}
+        result = self._called(self.function, t, state, numbers)
         if not np.array_equal(np.asarray(state), before):
             raise self.error("it changes y in place.", "Work on a copy, y.copy().")
-        return result if self._torch is None else np.asarray(result)
+        return result
 
     def _flat(self, result: Any) -> tuple[Any, ...]:
         if isinstance(result, Mapping):
@@ -293,9 +305,9 @@ def compared(function: Callable[..., Any], given: Given, formula: Equations, val
         if not np.array_equal(own, again, equal_nan=True):
             raise call.error("two calls with the same arguments differ.", "Take random numbers and state out of it.")
         made = np.array(value({"t": t, **states, **{call.names[key]: of for key, of in values.items()}}))
-        # JAX computes in single precision by default.
-        bound = (1e-5 if call.single else 1e-12) * np.maximum(np.abs(own), np.abs(made))
-        bound += (1e-6 if call.single else 1e-14) * float(np.max(np.abs(own), initial=0.0, where=np.isfinite(own)))
+        largest = float(np.max(np.abs(own), initial=0.0, where=np.isfinite(own)))
+        of_entry, of_largest = (1e-5, 1e-6) if call.library.single else (1e-12, 1e-14)
+        bound = of_entry * np.maximum(np.abs(own), np.abs(made)) + of_largest * largest
         with np.errstate(all="ignore"):
             apart = np.abs(own - made)
         wrong = ~(apart <= bound) & ~(own == made) & ~(np.isnan(own) & np.isnan(made))
@@ -322,24 +334,14 @@ def _running(folder: Path | None) -> Iterator[None]:
         sys.path[:] = before
 
 
-@functools.cache
-def _torch(function: FunctionType | None) -> Any:
-    """PyTorch, if a function's file has it: its functions take tensors alone."""
-    return _module(function, "torch")
-
-
-def library_of(function: Callable[..., Any]) -> str:
-    """The library whose arrays a function takes, by the modules of its file: ``torch``, ``jax`` or ``numpy``."""
-    plain = unwrapped(function)
-    return next((name for name in ("torch", "jax") if _module(plain, name) is not None), "numpy")
-
-
-def _module(function: FunctionType | None, name: str) -> Any:
-    """The module of this name, or one of its submodules, among the names of a function's file."""
-    found = {} if function is None else function.__globals__
-    modules = [value for value in found.values() if isinstance(value, ModuleType)]
-    whole = next((module for module in modules if module.__name__ == name), None)
-    return whole or next((module for module in modules if module.__name__.startswith(f"{name}.")), None)
+def _as_numpy(result: Any) -> Any:
+    """A result whose arrays are NumPy's."""
+    if isinstance(result, Mapping):
+        return {key: _as_numpy(value) for key, value in result.items()}
+    if isinstance(result, (list, tuple)):
+        return [_as_numpy(value) for value in result]
+    result = result.detach() if hasattr(result, "detach") else result
+    return np.asarray(result)[()] if hasattr(result, "__array__") else result
 
 
 def _said(error: BaseException) -> str:

@@ -10,9 +10,9 @@ class Refusal(TypeError):
     catches it.
     """
 
-    def __init__(self, message: str):
+    def __init__(self, message: str, stack: traceback.StackSummary | None = None):
         super().__init__(message)
-        self.stack = traceback.extract_stack()
+        self.stack = stack or traceback.extract_stack()
         REFUSALS.append(self)
 
 
@@ -23,8 +23,8 @@ REFUSALS: list[Refusal] = []
 class DataDependent(Refusal):
     """A function decides something by the value of a state, a parameter or the time, which a formula cannot."""
 
-    def __init__(self) -> None:
-        super().__init__("its way depends on a value: write np.where(condition, a, b)")
+    def __init__(self, stack: traceback.StackSummary | None = None, library: str = "np"):
+        super().__init__(f"its way depends on a value: write {library}.where(condition, a, b)", stack)
 
 
 class Unsupported(Refusal):

@@ -1,4 +1,4 @@
-"""Stand-ins for NumPy, ``math``, ``jax.numpy`` and PyTorch, with which a user's function computes formulas."""
+"""Stand-ins for NumPy and ``math``, with which a user's function computes formulas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.further_functions import ACTIVATIONS, LINALG, OF_TORCH, interp
+from sciml_bench.importing.further_functions import LINALG, SPECIAL, interp
 from sciml_bench.importing.traced import FUNCTIONS, UFUNCS, array, is_traced, number_of
 
 
@@ -18,7 +18,7 @@ def _made(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy that makes an array: of objects, into which formulas can be put."""
 
     def make(*args: Any, **options: Any) -> Any:
-        kept = {key: value for key, value in options.items() if key not in ("dtype", "device")}
+        kept = {key: value for key, value in options.items() if key != "dtype"}
         return array(np.array(function(*args, **kept), dtype=object))
 
     return make
@@ -40,14 +40,6 @@ _ARRAYS: dict[str, Any] = {
     **_JOINED,
 }
 _MATH = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "pow": "power", "fabs": "absolute", "fmod": ""}
-_TORCH: dict[str, Any] = {
-    "tensor": array, "as_tensor": array, "cat": _JOINED["concatenate"], "concat": _JOINED["concatenate"],
-    "relu": ACTIVATIONS["relu"], "sigmoid": ACTIVATIONS["sigmoid"],
-    "clamp": lambda x, min=-math.inf, max=math.inf: FUNCTIONS["clip"](x, min, max),
-    "abs": UFUNCS["absolute"], "asin": UFUNCS["arcsin"], "acos": UFUNCS["arccos"], "atan": UFUNCS["arctan"],
-    "pow": UFUNCS["power"], "mul": UFUNCS["multiply"], "div": UFUNCS["divide"], "sub": UFUNCS["subtract"],
-    "where": FUNCTIONS["where"], "float64": float, "float32": float,
-}  # fmt: skip
 _SHORT = {"abs": "absolute", "mod": "remainder"}
 
 
@@ -88,35 +80,19 @@ def stand_in(value: Any) -> Any:
         further = _MODULES.get(value.__name__)
         return value if further is None else _StandIn(value, further)
     if isinstance(value, np.ufunc):
-        return UFUNCS.get(value.__name__) or ACTIVATIONS.get(value.__name__, value)
+        return UFUNCS.get(value.__name__) or SPECIAL.get(value.__name__, value)
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
     if module == "math":
         return _of_math().get(name, value)
     if module == "numpy":
         return _ARRAYS.get(name) or FUNCTIONS.get(name) or value
-    if module in ("torch.nn.functional", "torch._C._nn"):
-        return OF_TORCH.get(name, value)
-    if module == "jax._src.nn.functions":
-        return ACTIVATIONS.get(name, value)
     if module == "numpy.linalg":
         return LINALG.get(name, value)
     return value
 
 
-_NUMPY: dict[str, Any] = {"linalg": _StandIn(np.linalg, LINALG)}
-_ACTIVATIONS = _StandIn(np, ACTIVATIONS)
 _MODULES: dict[str, dict[str, Any]] = {
-    "numpy": _NUMPY,
-    "jax": {"numpy": _StandIn(np, _NUMPY), "nn": _ACTIVATIONS, "jit": lambda function: function},
-    "jax.numpy": _NUMPY,
-    "numpy.linalg": LINALG,
-    "jax.numpy.linalg": LINALG,
-    "jax.nn": ACTIVATIONS,
-    "torch.nn.functional": OF_TORCH,
-    "scipy.special": ACTIVATIONS,
-    "torch": {
-        **_TORCH, **_NUMPY, "nn": _StandIn(np, {"functional": _StandIn(np, OF_TORCH)}), "special": _ACTIVATIONS,
-    },
+    "numpy": {"linalg": _StandIn(np.linalg, LINALG)}, "numpy.linalg": LINALG, "scipy.special": SPECIAL,
 }  # fmt: skip
 """Modules with functions of numbers, and their further names, beside NumPy's."""
 
@@ -199,7 +175,4 @@ def _replaced(value: Any, home: dict[str, Any], done: dict[int, Any]) -> Any:
         return _rebound(plain, done)
     if isinstance(value, (list, tuple)) and any(isinstance(item, FunctionType) for item in value):
         return type(value)(_replaced(item, home, done) for item in value)
-    # Arrays of JAX and tensors keep formulas out of their operators.
-    if type(value).__module__.startswith(("jax", "torch")) and hasattr(value, "__array__"):
-        return np.asarray(value)
     return stand_in(value)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.changed_copies import At
 from sciml_bench.importing.refusals import DataDependent, Unsupported
 
 
@@ -180,11 +179,6 @@ class Array(np.ndarray[Any, Any]):
         """Numbers for conditions; formulas have no other type."""
         return array(np.frompyfunc(number_of, 1, 1)(self.view(np.ndarray)))
 
-    @property
-    def at(self) -> Any:
-        """Changed copies, as JAX's arrays make them."""
-        return At(self)
-
     max = lambda self, axis=None, **_: _largest("maximum", self, axis)  # noqa: E731 # pyright: ignore
     min = lambda self, axis=None, **_: _largest("minimum", self, axis)  # noqa: E731 # pyright: ignore
     clip = lambda self, low=None, high=None, **_: _clipped(self, low, high)  # noqa: E731 # pyright: ignore
@@ -292,7 +286,7 @@ def _joined(op: str, a: Any, b: Any) -> Any:
     return (other if known else False) if op == "and" else (True if known else other)
 
 
-def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of numbers, over arrays that are broadcast against each other."""
 
     def apply(*args: Any, out: Any = None, **options: Any) -> Any:
@@ -322,11 +316,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             return Traced("where", test, *(v if isinstance(v, Traced) else number(v) for v in (x, y)))
         return x if test else y
 
-    return _elementwise(one)(condition, a, b)
+    return elementwise(one)(condition, a, b)
 
 
 def _named(name: str, of_numbers: Callable[..., Any]) -> Callable[..., Any]:
-    return _elementwise(lambda *args: call(name, *args) if is_traced(args) else of_numbers(*args))
+    return elementwise(lambda *args: call(name, *args) if is_traced(args) else of_numbers(*args))
 
 
 _SAME = ("exp", "log", "log10", "log2", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sign",
@@ -337,22 +331,23 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     **{name: _named(ours, getattr(np, name)) for name, ours in _OTHER.items()},
     "maximum": _named("max", max), "minimum": _named("min", min), "fmax": _named("max", max),
     "fmin": _named("min", min),
-    "square": _elementwise(lambda x: x * x), "reciprocal": _elementwise(lambda x: 1.0 / x),
-    "hypot": _elementwise(lambda a, b: UFUNCS["sqrt"](a * a + b * b)),
-    "remainder": _elementwise(lambda a, b: a % b), "power": _elementwise(lambda a, b: a**b),
-    "float_power": _elementwise(lambda a, b: a**b),
-    "heaviside": _elementwise(lambda x, half: where(x > 0, 1, where(x < 0, 0, half))),
-    "deg2rad": _elementwise(lambda x: x * (np.pi / 180)),
-    "logical_and": _elementwise(lambda a, b: a & b), "logical_or": _elementwise(lambda a, b: a | b),
-    "logical_not": _elementwise(lambda a: ~a if isinstance(a, Condition) else not a),
-    "add": _elementwise(lambda a, b: a + b), "subtract": _elementwise(lambda a, b: a - b),
-    "multiply": _elementwise(lambda a, b: a * b), "divide": _elementwise(lambda a, b: a / b),
-    "negative": _elementwise(lambda a: -a), "positive": _elementwise(lambda a: a),
-    "floor_divide": _elementwise(lambda a, b: a // b), "less": _elementwise(lambda a, b: a < b),
-    "less_equal": _elementwise(lambda a, b: a <= b), "greater": _elementwise(lambda a, b: a > b),
-    "greater_equal": _elementwise(lambda a, b: a >= b), "bitwise_and": _elementwise(lambda a, b: a & b),
-    "bitwise_or": _elementwise(lambda a, b: a | b),
-    "invert": _elementwise(lambda a: ~a if isinstance(a, Condition) else not a),
+    "square": elementwise(lambda x: x * x), "exp2": elementwise(lambda x: 2.0**x),
+    "reciprocal": elementwise(lambda x: 1.0 / x),
+    "hypot": elementwise(lambda a, b: UFUNCS["sqrt"](a * a + b * b)),
+    "remainder": elementwise(lambda a, b: a % b), "power": elementwise(lambda a, b: a**b),
+    "float_power": elementwise(lambda a, b: a**b),
+    "heaviside": elementwise(lambda x, half: where(x > 0, 1, where(x < 0, 0, half))),
+    "deg2rad": elementwise(lambda x: x * (np.pi / 180)),
+    "logical_and": elementwise(lambda a, b: a & b), "logical_or": elementwise(lambda a, b: a | b),
+    "logical_not": elementwise(lambda a: ~a if isinstance(a, Condition) else not a),
+    "add": elementwise(lambda a, b: a + b), "subtract": elementwise(lambda a, b: a - b),
+    "multiply": elementwise(lambda a, b: a * b), "divide": elementwise(lambda a, b: a / b),
+    "negative": elementwise(lambda a: -a), "positive": elementwise(lambda a: a),
+    "floor_divide": elementwise(lambda a, b: a // b), "less": elementwise(lambda a, b: a < b),
+    "less_equal": elementwise(lambda a, b: a <= b), "greater": elementwise(lambda a, b: a > b),
+    "greater_equal": elementwise(lambda a, b: a >= b), "bitwise_and": elementwise(lambda a, b: a & b),
+    "bitwise_or": elementwise(lambda a, b: a | b),
+    "invert": elementwise(lambda a: ~a if isinstance(a, Condition) else not a),
     "matmul": lambda a, b, **_: array(np.dot(np.array(a, dtype=object), np.array(b, dtype=object))),
 }  # fmt: skip
 """Our versions of NumPy's functions of numbers, by name."""
@@ -365,7 +360,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "amax": lambda x, axis=None, **_: _largest("maximum", x, axis),
     "min": lambda x, axis=None, **_: _largest("minimum", x, axis),
     "amin": lambda x, axis=None, **_: _largest("minimum", x, axis),
-    "sinc": _elementwise(lambda x: call("sinc", np.pi * x) if is_traced(x) else np.sinc(x)),
+    "sinc": elementwise(lambda x: call("sinc", np.pi * x) if is_traced(x) else np.sinc(x)),
     "zeros_like": lambda like, *_, **__: array(np.zeros(np.shape(like), dtype=object)),
     "empty_like": lambda like, *_, **__: array(np.zeros(np.shape(like), dtype=object)),
     "ones_like": lambda like, *_, **__: array(np.ones(np.shape(like), dtype=object)),

@@ -298,3 +298,9 @@ def test_long_computations_end(tmp_path: Path, name: str):
     # Which of the two it is depends on how large the numbers become.
     with contextlib.suppress(ProblemError):
         assert loaded(tmp_path, LONG[name]).n_states in (3, 40)
+
+
+def test_nested_conditions_of_the_time_are_refused_in_time(tmp_path: Path):
+    """Each definition holds the one before twice, so that written out they double."""
+    with pytest.raises(ProblemError, match="written out it has more than"):
+        loaded(tmp_path, LONG["nested conditions"])
