@@ -163,7 +163,7 @@ class Torch:
 
     def jacobian(self, function: Callable[[Any], Any], at: Any) -> Any:
         """The derivative of a function of a vector."""
-        return self._torch.func.jacfwd(function)(at).detach()
+        return self._torch.autograd.functional.jacobian(function, at)
 
     def formulas(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """The result of a function of numbers and tensors, with formulas in the place of numbers.

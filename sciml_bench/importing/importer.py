@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
-from sciml_bench.importing import python_function
+from sciml_bench.importing import libraries
+from sciml_bench.importing.comparison import compare_derivatives, compare_values
 from sciml_bench.importing.petab.problem import imported
 from sciml_bench.importing.problem_text import written
-from sciml_bench.importing.python_function import Given, compared, from_file, traced
+from sciml_bench.importing.python_function import Given, from_file, traced
 from sciml_bench.importing.refusals import Refusal
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.importing.scales import scales_of
@@ -55,7 +56,7 @@ def library_of(source: str) -> str:
         ProblemError: it cannot be run.
     """
     path, _, name = source.rpartition(":")
-    return python_function.library_of(from_file(Path(path), name)[0])
+    return libraries.library_of(from_file(Path(path), name)[0])
 
 
 def of_function(function: Callable[..., Any], given: Given) -> str:
@@ -69,7 +70,8 @@ def of_function(function: Callable[..., Any], given: Given) -> str:
         made = written(formula)
     except Refusal as error:
         raise _refused(function, str(error)) from error
-    compared(function, given, formula, made.value)
+    compare_values(function, given, formula, made.value)
+    compare_derivatives(function, given, formula, made.value)
     try:
         _loaded(made.text)
     except ProblemError as error:

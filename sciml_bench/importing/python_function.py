@@ -27,19 +27,14 @@ from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.libraries import LIBRARIES, library_of
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.standing_in import unwrapped, with_stand_ins
-from sciml_bench.importing.traced import Traced, array, is_traced, number, number_of
+from sciml_bench.importing.traced import Traced, array, is_traced, number, number_of, vector
 
-_SEED = 3
-_NEAR, _FACTORS = 5, (3.0, 20.0, -1.0, 0.0)
 _INITIAL, _PARAMETERS = ("y0", "u0", "x0", "initial"), ("p", "params", "parameters", "theta", "args")
 _SPANS = ("t_span", "tspan", "span")
 
 
 Plain = Callable[[Any], Any]
 """Makes an argument of a value: an array of the function's library of several numbers."""
-
-Value = Callable[[Mapping[str, float]], Sequence[float]]
-"""The derivatives from numbers by name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,6 +243,21 @@ class Call:
             self.library.single |= any("float32" in str(getattr(each, "dtype", "")) for each in (result, *parts))
             return np.asarray(self._flat(_as_numpy(result)), dtype=float)
 
+    def jacobian(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
+        """The derivatives by the states, then by the parameters, as the function's library differentiates it."""
+        shape, n = np.shape(self.given.y0) or (1,), len(y)
+
+        def of(z: Any) -> Any:
+            result = self._called(self.function, t, z[:n].reshape(shape), dict(zip(values, z[n:], strict=True)))
+            if isinstance(result, Mapping):
+                result = [result[name] for name in self.states]
+            joined = self.library.array(vector(list(result)) if isinstance(result, (list, tuple)) else result)
+            return joined.reshape(-1)
+
+        with self.library.precise():
+            at = self.library.array(np.array([*y, *values.values()], dtype=float))
+            return np.asarray(self.library.jacobian(of, at), dtype=float)
+
     def _evaluated(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> Any:
         """The function's own result, with arrays of its library."""
         make, start = self.library.array, np.array(y, dtype=float).reshape(np.shape(self.given.y0) or (1,))
@@ -272,53 +282,6 @@ class Call:
         if len(flat) != len(self.states):
             raise self.error(f"it returns {len(flat)} numbers for {len(self.states)} states.")
         return tuple(number_of(value) if is_traced(value) else number(value) for value in flat)
-
-
-def compared(function: Callable[..., Any], given: Given, formula: Equations, value: Value) -> None:
-    """Compare a function with its formulas, which ``value`` computes from numbers by name, near the initial state and
-    far from it.
-
-    Raises:
-        ProblemError: they differ, or the function is not one of its arguments alone.
-    """
-    call = Call(function, given)
-    random = np.random.default_rng(_SEED)
-    start, end = formula.t_span
-
-    def near(of: float) -> float:
-        return float(of * random.uniform(0.7, 1.3)) if of else float(random.uniform(0, 1))
-
-    for factor in (*(1.0,) * _NEAR, *_FACTORS):
-        t = float(random.uniform(start, end))
-        states = {name: factor * near(of) for name, of in formula.states.items()}
-        values = {key: near(of) for key, of in call.values.items()}
-        try:
-            with np.errstate(all="ignore"):
-                own, again = (call.with_numbers(t, [*states.values()], values) for _ in range(2))
-        except ProblemError:
-            raise
-        except Exception as error:
-            if factor == 1.0:
-                raise call.refused(error) from error
-            # Far away it need not be defined.
-            continue
-        if not np.array_equal(own, again, equal_nan=True):
-            raise call.error("two calls with the same arguments differ.", "Take random numbers and state out of it.")
-        made = np.array(value({"t": t, **states, **{call.names[key]: of for key, of in values.items()}}))
-        largest = float(np.max(np.abs(own), initial=0.0, where=np.isfinite(own)))
-        of_entry, of_largest = (1e-5, 1e-6) if call.library.single else (1e-12, 1e-14)
-        bound = of_entry * np.maximum(np.abs(own), np.abs(made)) + of_largest * largest
-        with np.errstate(all="ignore"):
-            apart = np.abs(own - made)
-        wrong = ~(apart <= bound) & ~(own == made) & ~(np.isnan(own) & np.isnan(made))
-        if np.any(wrong):
-            place = int(np.argmax(wrong))
-            name, both = list(formula.states)[place], (own[place], made[place])
-            raise call.error(
-                f"the derivative of {name} is {both[0]:.17g} by the function and {both[1]:.17g} by its formula, at "
-                f"t = {t:g} and {factor:g} times the initial state.",
-                "It may decide by a type, or depend on more than its arguments.",
-            )
 
 
 @contextlib.contextmanager

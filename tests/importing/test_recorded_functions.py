@@ -201,3 +201,20 @@ def test_a_function_of_numpy_in_a_file_with_jax(tmp_path: Path):
     path = tmp_path / "model.py"
     path.write_text(HEADS["jax"] + "import numpy as np\ndef f(t, y, p):\n    return -p*np.sin(y)\n")
     assert loaded(tmp_path, f"{path}:f").n_parameters == 3
+
+
+DERIVATIVES = {
+    "a stopped gradient": ("jax", "return -p*lax.stop_gradient(y)*y"),
+    "a stopped gradient of a parameter": ("jax", "return -lax.stop_gradient(p)*y"),
+    "a rule of its own": (
+        "jax",
+        "rate = jax.custom_jvp(lambda z: z**2)\nrate.defjvp(lambda z, d: (z[0]**2, 3*d[0]*z[0]))\nreturn -p*rate(y)",
+    ),
+    "a detached tensor": ("torch", "return -p*y.detach()*y"),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivatives_that_are_not_those_of_the_values_are_refused(tmp_path: Path, name: str):
+    with pytest.raises(ProblemError, match="by differences"):
+        of_source(written(tmp_path, *DERIVATIVES[name]))
