@@ -136,27 +136,27 @@ def _numbers(given: Mapping[Any, Any], build: Build, every: bool = False) -> Par
     return Parameters(distinct(values, ()), values, build)
 
 
-def distinct(keys: Sequence[Any] | Mapping[Any, Any], taken: Sequence[str]) -> dict[Any, str]:
+def distinct(keys: Sequence[Any] | Mapping[Any, Any], taken: Sequence[str], longest: int = 40) -> dict[Any, str]:
     """A name of problem files for each key; all differ, also from the ``taken`` ones."""
     found: dict[Any, str] = {}
     for key in keys:
-        base = name = usable(str(key))
+        base = name = usable(str(key), longest)
         number = 1
         while name in found.values() or name in taken:
             number += 1
-            name = f"{base[:36].rstrip('_')}_{number}"
+            name = f"{base[: longest - 4].rstrip('_')}_{number}"
         found[key] = name
     return found
 
 
-def usable(name: str) -> str:
+def usable(name: str, longest: int = 40) -> str:
     """A name that problem files take, as like a name as can be."""
     spelled = "".join(c if c.isascii() else unicodedata.name(c, "x").split()[-1].lower() for c in name)
     made = "_".join(part for part in "".join(c if c.isalnum() else "_" for c in spelled).split("_") if part)
     made = name if NAME.fullmatch(name) and "__" not in name else made
     if not made or not made[0].isalpha() or made in _TAKEN or keyword.iskeyword(made):
         made = f"v_{made}"
-    return made[:40]
+    return made[:longest].rstrip("_")
 
 
 def entries(function: FunctionType | None, argument: str, count: int, short: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.importing import libraries
 from sciml_bench.importing.comparison import compare_derivatives, compare_values
+from sciml_bench.importing.petab.equilibrium import settling_time
 from sciml_bench.importing.petab.problem import imported
 from sciml_bench.importing.problem_text import written
 from sciml_bench.importing.python_function import Given, from_file, traced
@@ -106,6 +107,12 @@ def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, 
     found = imported(path, stem)
     try:
         plain = _loaded(written(found.equations).text, found.files)
+        if found.settling:
+            duration = settling_time(plain, found.settling)
+            note = f"a period of {duration:g} is in the place of equilibria; at these parameters it is long enough"
+            found = imported(path, stem, duration)
+            found = replace(found, notes=(*found.notes, note))
+            plain = _loaded(written(found.equations).text, found.files)
         # Quantities of conditions are states too, after the model's.
         scales = dict(zip(found.equations.states, scales_of(plain), strict=False))
         text = written(replace(found.equations, scales=scales)).text

@@ -122,15 +122,6 @@ def test_wrong_files_are_refused(tmp_path: Path, changes: dict[str, tuple[str, s
     assert message in refusal(tmp_path, **changes)
 
 
-def test_equilibria_before_the_measurements_are_refused(tmp_path):
-    path = written(tmp_path)
-    table = (tmp_path / "measurements.tsv").read_text(encoding="utf-8").splitlines()
-    lines = [f"{line}\t{'preequilibrationConditionId' if k == 0 else 'low'}" for k, line in enumerate(table)]
-    (tmp_path / "measurements.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with pytest.raises(ProblemError, match="follow an equilibrium"):
-        of_petab(path, "made")
-
-
 def test_the_command_writes_the_files_next_to_the_problem(tmp_path, capsys):
     target = tmp_path / "decay.toml"
     assert main(["import", str(written(tmp_path)), "-o", str(target)]) == exits.OK

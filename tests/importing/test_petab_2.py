@@ -48,7 +48,7 @@ def test_the_objective_and_its_gradient_have_the_closed_form(tmp_path):
         ({"yaml": ("language: sbml", "language: bngl")}, "its model is not in SBML"),
         ({"yaml": ("  decay:", "  other: {location: model.xml, language: sbml}\n  decay:")}, "must name one model"),
         ({"yaml": ("observable_files", "extensions: {net: {}}\nobservable_files")}, "the extension 'net'"),
-        ({"experiments": ("low\t0.5", "low\t-inf")}, "experiment 'low' begins in an equilibrium"),
+        ({"experiments": ("low\t0.5", "low\t-inf")}, "begin at different times: [0.5, 1.0]"),
         ({"experiments": ("low\t0.5", "low\t0.25")}, "begin at different times: [0.25, 0.5]"),
         ({"experiments": ("\tsmall\nlow", "\ttiny\nlow")}, "an unknown condition 'tiny'"),
         ({"experiments": ("1\tsupplied", "0.5\tsupplied")}, "two conditions of 'low' change 'feed' at 0.5"),

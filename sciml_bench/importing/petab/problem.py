@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +28,20 @@ _VERSIONS = {"1": version_1, "1.0.0": version_1, "2": version_2, "2.0.0": versio
 
 @dataclass(frozen=True)
 class Imported:
-    """The equations of a problem, with the files next to the problem file, by name, and notes for the user."""
+    """The equations of a problem, with the files next to the problem file, by name, and notes for the user.
+
+    ``settling`` are trajectories that begin with a period in the place of an equilibrium, one for each of these.
+    """
 
     equations: Equations
     files: Mapping[str, str]
     notes: tuple[str, ...]
+    settling: tuple[int, ...] = ()
 
 
-def imported(path: Path, stem: str) -> Imported:
-    """The problem of a YAML file of PEtab; names of further files begin with ``stem``.
+def imported(path: Path, stem: str, settling_s: float = 1.0) -> Imported:
+    """The problem of a YAML file of PEtab; names of further files begin with ``stem``. A period of ``settling_s``, in
+    the model's unit of time, comes in the place of equilibria before the measurements.
 
     Raises:
         ProblemError: a file is wrong, or says more than a problem file can.
@@ -48,8 +53,11 @@ def imported(path: Path, stem: str) -> Imported:
     tables = _VERSIONS[version].tables_of(path, content)
     # The document owns its model.
     document = document_of(tables.model)
+    names = list(dict.fromkeys(item.condition for item in tables.measurements))
+    distinct = {tuple(sorted(cells.items())): names.index(name) for name, cells in reversed(tables.before.items())}
     try:
-        return _Importer(tables, document.getModel(), stem).imported()
+        found = _Importer(tables.after_period(settling_s), document.getModel(), stem).imported()
+        return replace(found, settling=tuple(sorted(distinct.values())))
     except RecursionError:
         raise ProblemError("its formulas are nested too deeply.", where=tables.model) from None
     except Refusal as error:
@@ -119,6 +127,7 @@ class _Importer:
             (*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *formulas, *self.varied)
         )
         constants = {name: value for name, value in self.constants.items() if name in used}
+        self.varying = {name: texts for name, texts in self.varying.items() if name in used}
         files = {f"{self.stem}-measurements.csv": self._measurements(groups)}
         if self.varying:
             rows = zip(self.conditions, *self.varying.values(), strict=True)

@@ -6,7 +6,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,8 @@ class Parameter:
 class Tables:
     """The model and the tables of a problem.
 
-    ``conditions`` have the values of quantities from ``t0`` on, ``later`` the values that change at later times.
+    ``conditions`` have the values of quantities from ``t0`` on, ``later`` the values that change at later times, and
+    ``before`` the values in the equilibrium with which a condition begins.
     """
 
     path: Path
@@ -114,6 +115,22 @@ class Tables:
     measurements: list[Measurement]
     t0: float = 0.0
     later: dict[str, list[tuple[float, Cells]]] = field(default_factory=dict[str, list[tuple[float, Cells]]])
+    before: dict[str, Cells] = field(default_factory=dict[str, Cells])
+
+    def after_period(self, duration: float) -> Tables:
+        """The tables with a first period of this duration in the place of the equilibria.
+
+        Raises:
+            ProblemError: some conditions have no equilibrium.
+        """
+        if not self.before:
+            return self
+        names = dict.fromkeys(item.condition for item in self.measurements)
+        if plain := [name for name in names if name not in self.before]:
+            message = f"some measurements follow an equilibrium, but not the ones of '{plain[0]}'."
+            raise ProblemError(message, where=self.path, cure="Such a mixture is not read.")
+        later = {name: [(self.t0, self.conditions.get(name, {})), *self.later.get(name, [])] for name in names}
+        return replace(self, conditions=self.before, later=later, t0=self.t0 - duration, before={})
 
 
 def library(name: str) -> Any:

@@ -51,16 +51,19 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
     check(path, "observable", lambda: lint.check_observable_df(observables))
     check(path, "measurement", lambda: lint.check_measurement_df(measurements, observables))
     by_condition = {name: _without_name(row) for name, row in _table(path, conditions).items()}
-    measured = [_measurement(row) for row in rows(path, measurements)]
-    if unknown := {item.condition for item in measured} - by_condition.keys():
+    of_rows = [(_conditions(row), _measurement(row)) for row in rows(path, measurements)]
+    if unknown := {name for names, _ in of_rows for name in names} - by_condition.keys():
         raise ProblemError(f"a measurement is of an unknown condition '{min(unknown)}'.", where=path)
+    used = {item.condition: names for names, item in of_rows}
+    measured = [item for _, item in of_rows]
     return Tables(
         path,
         models[0],
         {name: _parameter(name, row) for name, row in _table(path, parameters).items()},
-        by_condition,
+        {condition: by_condition[names[-1]] for condition, names in used.items()},
         {name: _observable(name, row) for name, row in _table(path, observables).items()},
         measured,
+        before={condition: by_condition[names[0]] for condition, names in used.items() if len(names) > 1},
     )
 
 
@@ -93,10 +96,13 @@ def _observable(name: str, row: Row) -> Observable:
     return Observable(*formulas, f"{_DISTRIBUTIONS[scale]}{noise}", places)
 
 
+def _conditions(row: Row) -> tuple[str, ...]:
+    """The condition of a measurement, after the condition of an equilibrium if it has one."""
+    before = row.get("preequilibrationConditionId")
+    return (*(() if before is None else (str(before),)), row.text("simulationConditionId"))
+
+
 def _measurement(row: Row) -> Measurement:
-    if (before := row.get("preequilibrationConditionId")) is not None:
-        message = f"measurements follow an equilibrium ('{before}')."
-        raise ProblemError(message, where=row.path, cure="Pre-equilibration is not read.")
     given = {kind: entries(row.get(f"{kind}Parameters")) for kind in ("observable", "noise")}
-    name, condition = row.text("observableId"), row.text("simulationConditionId")
-    return Measurement(name, condition, row.number("time"), row.number("measurement"), given)
+    condition = "__".join(reversed(_conditions(row)))
+    return Measurement(row.text("observableId"), condition, row.number("time"), row.number("measurement"), given)

@@ -33,8 +33,8 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
     """The tables of a problem, checked by the library.
 
     Raises:
-        ProblemError: a file is missing or outside the folder, a table is wrong, or the problem has equilibria, changes
-            of states, several models, or extensions.
+        ProblemError: a file is missing or outside the folder, a table is wrong, or the problem has changes of states,
+            several models, or extensions.
     """
     model = _model(path, content)
     if content.get("extensions"):
@@ -65,6 +65,9 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
         at += [] if name is None else [changes[str(name)]]
     used = dict.fromkeys(item.condition for item in measurements)
     series = {name: _series(path, name, periods) for name in used}
+    before = {name: times.pop(0)[1] for name, times in series.items() if times[0][0] == -math.inf}
+    if empty := [name for name, times in series.items() if not times]:
+        raise ProblemError(f"experiment '{empty[0]}' has no period after its equilibrium.", where=path)
     starts = {times[0][0] for times in series.values()}
     if len(starts) != 1:
         raise ProblemError(f"its experiments begin at different times: {sorted(starts)}.", where=path)
@@ -77,6 +80,7 @@ def tables_of(path: Path, content: Mapping[str, Any]) -> Tables:
         measurements,
         starts.pop(),
         {name: times[1:] for name, times in series.items()},
+        before,
     )
 
 
@@ -130,9 +134,6 @@ def _series(path: Path, name: str, periods: Mapping[str, Mapping[float, list[Cel
     """The start and the later times of an experiment, each with all of its changes."""
     if name not in periods:
         raise ProblemError(f"a measurement is of an unknown experiment '{name}'.", where=path)
-    if -math.inf in periods[name]:
-        message = f"experiment '{name}' begins in an equilibrium."
-        raise ProblemError(message, where=path, cure="Pre-equilibration is not read.")
     series: list[tuple[float, Cells]] = []
     for time, changes in sorted(periods[name].items()):
         merged: dict[str, str | float] = {}
