@@ -157,9 +157,9 @@ class Torch:
         """A tensor of numbers, or of tensors."""
         torch = self._torch
         dtype = torch.float32 if self.single else torch.float64
-        if isinstance(values, np.ndarray) and values.dtype == object:
+        if isinstance(values, np.ndarray) and values.dtype == object and values.size:
             return torch.stack([torch.as_tensor(each, dtype=dtype) for each in values.ravel()]).reshape(values.shape)
-        return torch.as_tensor(values, dtype=dtype)
+        return torch.as_tensor(np.array(values, dtype=float) if untraced(values) else values, dtype=dtype)
 
     def jacobian(self, function: Callable[[Any], Any], at: Any) -> Any:
         """The derivative of a function of a vector."""
@@ -176,7 +176,9 @@ class Torch:
             recorded = self._recorded(function, examples)
         except RuntimeError as error:
             if "value out of a tracing tensor" in str(error) or "data-dependent" in str(error):
-                raise DataDependent(traceback.extract_tb(error.__traceback__), "torch") from error
+                stack = traceback.extract_tb(error.__traceback__)
+                message = "a tensor becomes a number or decides the way: write torch functions and torch.where"
+                raise Unsupported(message, stack) from error
             if self.single or "dtype" not in str(error):
                 raise
             self.single = True

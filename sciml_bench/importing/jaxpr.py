@@ -78,9 +78,9 @@ class Jax:
     def array(self, values: Any) -> Any:
         """An array of numbers, or of JAX's own values."""
         jnp = self._jax.numpy
-        if isinstance(values, np.ndarray) and values.dtype == object:
+        if isinstance(values, np.ndarray) and values.dtype == object and values.size:
             return jnp.stack([jnp.asarray(each) for each in values.ravel()]).reshape(values.shape)
-        return jnp.asarray(values)
+        return jnp.asarray(np.array(values, dtype=float) if untraced(values) else values)
 
     def jacobian(self, function: Callable[[Any], Any], at: Any) -> Any:
         """The derivative of a function of a vector."""

@@ -69,7 +69,7 @@ LIBRARIES: dict[str, Callable[[], Library]] = {"torch": Torch, "jax": Jax, "nump
 
 def library_of(function: Callable[..., Any]) -> str:
     """The library whose arrays a function takes: one that it names, otherwise one of its file; else ``numpy``."""
-    plain = unwrapped(function)
+    plain = unwrapped(getattr(function, "forward", function))
     if plain is None:
         return "numpy"
     for values in (_referred(plain, {id(plain)}), plain.__globals__.values()):

@@ -117,7 +117,9 @@ class Call:
     """A function with the names of its states and parameters, and the order of its arguments."""
 
     def __init__(self, function: Callable[..., Any], given: Given):
-        self.function, self.given = function, given
+        # A module of PyTorch is called around its method.
+        self.function = function = getattr(function, "forward", function)
+        self.given = given
         self.plain, self.library = unwrapped(function), LIBRARIES[library_of(function)]()
         self.name = getattr(function, "__name__", None) or getattr(self.plain, "__name__", "model")
         code = getattr(self.plain, "__code__", None)

@@ -218,3 +218,46 @@ DERIVATIVES = {
 def test_derivatives_that_are_not_those_of_the_values_are_refused(tmp_path: Path, name: str):
     with pytest.raises(ProblemError, match="by differences"):
         of_source(written(tmp_path, *DERIVATIVES[name]))
+
+
+OBJECTS = {
+    "a module of Equinox": """
+        import equinox as eqx, jax
+        p = ()
+        class Field(eqx.Module):
+            net: eqx.nn.MLP
+            def __call__(self, t, y, args):
+                return self.net(y)
+        f = Field(eqx.nn.MLP(3, 3, 4, 1, activation=jax.nn.tanh, key=jax.random.PRNGKey(0)))
+    """,
+    "a module of PyTorch": """
+        import torch
+        class Field(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3))
+            def forward(self, t, y):
+                return self.net(y**3)
+        f = Field()
+    """,
+    "a function that is imported": """
+        from jax.numpy import sin, array
+        def f(t, y, p):
+            return array([-p[0]*sin(y[1]), y[0], y[2]])
+    """,
+    "a matrix of tensors": """
+        import torch
+        y0 = torch.ones(2, 3)
+        def f(t, y, p):
+            return -p[0]*y @ y.T @ y
+    """,
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_functions_of_other_kinds(tmp_path: Path, name: str):
+    for package in ("jax", "torch", "equinox"):
+        imported(package)
+    path = tmp_path / "model.py"
+    path.write_text(NUMBERS + textwrap.dedent(OBJECTS[name]))
+    assert loaded(tmp_path, f"{path}:f").n_states in (3, 6)
