@@ -74,9 +74,15 @@ def parameters(p: Any, rest: Sequence[inspect.Parameter], function: FunctionType
             given = {item.name: mapping[item.name] for item in named if item.name in mapping}
             return _by_name(given)
         return _numbers(mapping, lambda values: {named[0].name: _like(p, values)})
-    flat: list[Any] = [] if p is None else list(np.asarray(p, dtype=object).ravel())
-    shape = np.asarray(p, dtype=object).shape
+    try:
+        whole = np.asarray(detached(p), dtype=object)
+    except ValueError:
+        raise Unclear("its parameters are arrays of several shapes.", "Make them globals of its file.") from None
+    flat: list[Any] = [] if p is None else list(whole.ravel())
+    shape = whole.shape
     fields = getattr(p, "_fields", None)
+    if p is None and len(required) == 1:
+        return Parameters({}, {}, lambda _: {required[0]: None})
     one = required[0] if len(required) == 1 else named[0].name if not required and len(named) == 1 else ""
     if one and shape and (fields or len(flat) != 1 or not _is_scalar(function, one)):
         keys = list(fields or entries(function, one, len(flat), "p"))
@@ -97,6 +103,11 @@ def parameters(p: Any, rest: Sequence[inspect.Parameter], function: FunctionType
         raise Unclear(f"after time and state it takes {takes}, and p has {len(flat)} numbers.", "Give p.")
     given = {item.name: item.default for item in named if item.default is not item.empty}
     return _by_name({**given, **{item.name: value for item, value in zip(named, flat, strict=False)}})
+
+
+def detached(value: Any) -> Any:
+    """A tensor without its graph; other values as they are."""
+    return value.detach() if hasattr(value, "detach") else value
 
 
 def _mapping(p: Any) -> Mapping[Any, Any] | None:
@@ -127,6 +138,8 @@ def _numbers(given: Mapping[Any, Any], build: Build, every: bool = False) -> Par
     """The numbers among values by key; flags and texts are constants of the function, unless it must be ``every``."""
     values: dict[Any, float] = {}
     for key, value in given.items():
+        if getattr(value, "shape", None) == () and hasattr(value, "__array__"):
+            value = np.asarray(detached(value))[()]
         if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
             if not math.isfinite(value):
                 raise Unclear(f"the parameter '{key}' is {value}.", "Give a finite number.")
@@ -156,7 +169,7 @@ def usable(name: str, longest: int = 40) -> str:
     made = name if NAME.fullmatch(name) and "__" not in name else made
     if not made or not made[0].isalpha() or made in _TAKEN or keyword.iskeyword(made):
         made = f"v_{made}"
-    return made[:longest].rstrip("_")
+    return made if len(made) <= longest else made[:longest].rstrip("_")
 
 
 def entries(function: FunctionType | None, argument: str, count: int, short: str) -> list[str]:

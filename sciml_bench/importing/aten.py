@@ -57,6 +57,13 @@ def _mean(x: Any, axes: Any = None, keep: bool = False, **_: Any) -> Any:
     return total * (float(np.size(total)) / float(np.size(np.array(x, dtype=object))))
 
 
+def _over(name: str) -> Callable[..., Any]:
+    def of(x: Any, axis: Any = None, keep: bool = False, **_: Any) -> Any:
+        return reduced(UFUNCS[name], x, [axis] if isinstance(axis, int) else axis, keep)
+
+    return of
+
+
 def _extreme(over: Callable[..., Any]) -> Callable[..., Any]:
     def of(x: Any, *options: Any) -> Any:
         if options:
@@ -128,9 +135,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "softplus": lambda x, beta=1, limit=20: where(UFUNCS["greater"](x * beta, limit), x, softplus(x, beta)),
     "sum": _sum, "mean": _mean, "linalg_vector_norm": _norm, "amax": largest, "amin": smallest,
     "max": _extreme(largest), "min": _extreme(smallest),
-    "prod": lambda x, axis=None, keep=False, **_: reduced(UFUNCS["multiply"], x, axis and [axis], keep),
-    "any": lambda x, axis=None, keep=False: reduced(UFUNCS["logical_or"], x, axis and [axis], keep),
-    "all": lambda x, axis=None, keep=False: reduced(UFUNCS["logical_and"], x, axis and [axis], keep),
+    "prod": _over("multiply"), "any": _over("logical_or"), "all": _over("logical_and"),
     "cumsum": lambda x, axis, **_: accumulated(UFUNCS["add"], x, axis),
     "cumprod": lambda x, axis, **_: accumulated(UFUNCS["multiply"], x, axis),
     "mm": _product, "bmm": _product, "mv": _product, "dot": _product, "addmm": _with_product, "addmv": _with_product,
@@ -179,6 +184,9 @@ class Torch:
                 stack = traceback.extract_tb(error.__traceback__)
                 message = "a tensor becomes a number or decides the way: write torch functions and torch.where"
                 raise Unsupported(message, stack) from error
+            if "not allocated" in str(error) or "unallocated" in str(error):
+                stack = traceback.extract_tb(error.__traceback__)
+                raise Unsupported("tensors become numbers: write torch.stack and torch functions", stack) from error
             if self.single or "dtype" not in str(error):
                 raise
             self.single = True
@@ -190,7 +198,10 @@ class Torch:
         make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
         core = importlib.import_module("torch._decomp").core_aten_decompositions()
         rules = {operation: rule for operation, rule in core.items() if _name(operation) not in _KNOWN}
-        return make_fx(torch.func.functionalize(function), rules)(*examples)
+        with _refusing_numbers(torch):
+            found = make_fx(torch.func.functionalize(function), rules)(*examples)
+        # The rules themselves may change arrays in place.
+        return make_fx(torch.func.functionalize(found))(*examples)
 
     def _values(self, recorded: Any, arguments: Sequence[Any]) -> Any:
         given, known = iter(arguments), dict[Any, Any]()
@@ -209,7 +220,7 @@ class Torch:
     def _value(self, node: Any, known: Mapping[Any, Any]) -> Any:
         args, options = self._torch.fx.node.map_arg((node.args, dict(node.kwargs)), known.__getitem__)
         found = self._result(node.target, list(args), dict(options))
-        return self._torch.as_tensor(found.tolist()) if untraced(found) else found
+        return self._number(found) if untraced(found) else found
 
     def _result(self, target: Any, args: list[Any], options: dict[str, Any]) -> Any:
         if not hasattr(target, "_schema"):
@@ -260,8 +271,12 @@ class Torch:
             return found if several[0] else [found]
 
         results = moved(run, [_plain(each) for each in operands], fill)
-        results = [self._torch.as_tensor(each.tolist()) if untraced(each) else each for each in results]
+        results = [each if is_traced(each) else self._number(each) for each in results]
         return results if several[0] else results[0]
+
+    def _number(self, value: Any) -> Any:
+        """A tensor of numbers, in double precision if they are not whole."""
+        return self._torch.as_tensor(np.array(value.tolist() if isinstance(value, np.ndarray) else value))
 
     def _is_operand(self, value: Any) -> bool:
         return is_traced(value) or (isinstance(value, self._torch.Tensor) and value.is_floating_point())
@@ -281,6 +296,18 @@ class Torch:
             return lambda *zeros: derivative(*map(self._torch.as_tensor, zeros))
 
         return affine(run, jacobian, [args[i] for i in places])
+
+
+def _refusing_numbers(torch: Any) -> Any:
+    """A mode in which no tensor becomes an array of NumPy: while it is recorded it has no numbers."""
+
+    class Refusing(importlib.import_module("torch.overrides").TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if function in (torch.Tensor.numpy, torch.Tensor.__array__):
+                raise Unsupported("a tensor becomes an array of NumPy: write torch functions")
+            return function(*args, **(kwargs or {}))
+
+    return Refusing()
 
 
 def _name(operation: Any) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.importing.arguments import Unclear, distinct, entries, parameters, time_is_second
+from sciml_bench.importing.arguments import Unclear, detached, distinct, entries, parameters, time_is_second
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.libraries import LIBRARIES, library_of
@@ -149,7 +149,8 @@ class Call:
         """Return why a call failed, with the line of the user's file."""
         if isinstance(error, ProblemError):
             return error
-        cure = "" if isinstance(error, Refusal) else "Write it with np.where, np functions and arithmetic."
+        short = {"jax": "jnp"}.get(self.library.name, self.library.name)
+        cure = "" if isinstance(error, Refusal) else f"Write it with {short} functions, {short}.where and arithmetic."
         return self.error(f"{_said(error) or type(error).__name__}.", cure, _line(error, self.file))
 
     def _states(self, argument: str) -> dict[str, float]:
@@ -160,7 +161,7 @@ class Call:
         if np.iscomplexobj(y0):
             raise self.error("y0 is complex.", "Make the real and the imaginary part two states.")
         try:
-            values = [float(value) for value in np.asarray(y0, dtype=float).ravel()]
+            values = [float(value) for value in np.asarray(detached(y0), dtype=float).ravel()]
         except (TypeError, ValueError):
             raise self.error(f"y0 is not a list of numbers: {str(y0)[:40]!r}.", cure) from None
         if not values or not np.all(np.isfinite(values)):
@@ -218,18 +219,20 @@ class Call:
                 raise self.refused(REFUSALS[0])
             return result
 
-        if self.library.name == "numpy":
-            return recorded(with_stand_ins(self.function))
-        try:
-            return recorded(self.function)
-        except ProblemError as error:
-            # A file may have a library that this function does not use.
-            library, self.library = self.library, LIBRARIES["numpy"]()
+        chosen, first = self.library, None
+        # The library is in a neighbouring file, or the file has one that this function does not use.
+        others = [name for name in LIBRARIES if name != chosen.name and (name in sys.modules)]
+        for library in (chosen, *(LIBRARIES[name]() for name in others)):
+            self.library = library
             try:
-                return recorded(with_stand_ins(self.function))
-            except ProblemError:
-                self.library = library
-                raise error from None
+                return recorded(with_stand_ins(self.function) if library.name == "numpy" else self.function)
+            except ProblemError as error:
+                first = first or error
+                if library is chosen and chosen.name == "numpy" and isinstance(error.__cause__, Refusal):
+                    break
+        self.library = chosen
+        assert first is not None
+        raise first
 
     def with_numbers(self, t: float, y: Any, values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
         """The derivatives at a point, by the function itself; errors are the function's."""

@@ -99,6 +99,19 @@ TORCH = {
         out[out < -3] = 0.0
         return out.index_add(0, torch.tensor([1, 1]), y[:2])
     """,
+    "each derivative": """
+        dy = torch.empty_like(y)
+        dy[0] = p[0]*(y[1] - y[0])
+        dy[1] = y[0]*(p[1] - y[2]) - y[1]
+        dy[..., 2] = y[0]*y[1] - p[2]*y[2]
+        return dy
+    """,
+    "along an axis": """
+        z = torch.stack([y, 2*y + p])
+        big = torch.where((z.abs() > 3).any(0), y, -y) + (z > 0).all(dim=0, keepdim=True)[0]*p
+        return big + z.prod(0)
+    """,
+    "a ring": "return F.pad(y[None, None], (1, 1), mode='circular')[0, 0, 2:] - y + p/3",
     "a loop": """
         out = []
         for i in range(3):
@@ -178,6 +191,8 @@ REFUSED = {
     "one of PyTorch": ("torch", "return torch.erf(y)*p", "'erf'", 6),
     "a solve with pivots": ("jax", "return jnp.linalg.solve(jnp.eye(4)*t, jnp.ones(4))[:3]*y", "more than 3 rows", 8),
     "another norm": ("torch", "return y*torch.linalg.norm(y, 1)", "root of the sum", 6),
+    "numbers of NumPy": ("torch", "return y*p if y.detach().numpy()[0] > 100 else -y*p", "array of NumPy", 7),
+    "a tensor of tensors": ("torch", "return torch.tensor([y[0], y[1], p[0]])", "torch", 7),
     "random numbers": ("torch", "return y + torch.randn(3)", "two calls", None),
     "a change of the state": ("torch", "y[0] = 2*y[0]\nreturn -y", "in place", None),
     "another number of derivatives": ("jax", "return y[:2]", "returns 2 numbers for 3", None),
@@ -245,6 +260,11 @@ OBJECTS = {
         def f(t, y, p):
             return array([-p[0]*sin(y[1]), y[0], y[2]])
     """,
+    "a library inside of the function": """
+        def f(t, y, p):
+            import jax.numpy as jnp
+            return -p[0]*jnp.sin(y)
+    """,
     "a matrix of tensors": """
         import torch
         y0 = torch.ones(2, 3)
@@ -261,3 +281,23 @@ def test_functions_of_other_kinds(tmp_path: Path, name: str):
     path = tmp_path / "model.py"
     path.write_text(NUMBERS + textwrap.dedent(OBJECTS[name]))
     assert loaded(tmp_path, f"{path}:f").n_states in (3, 6)
+
+
+PARAMETERS = {
+    "none": ("jax", "p = None\n", "return -y", 0),
+    "scalar tensors": ("torch", "p = [torch.tensor(0.5), torch.tensor(1.5)]\n", "return -p[0]*y*p[1]", 2),
+    "a trained tensor": ("torch", "p = torch.nn.Parameter(torch.tensor([0.5, 1.5]))\n", "return -p[0]*y*p[1]", 2),
+    "a scalar array by name": ("jax", "p = {'a': jnp.array(0.5)}\n", "return -p['a']*y", 1),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_of_libraries(tmp_path: Path, name: str):
+    library, head, body, count = PARAMETERS[name]
+    assert loaded(tmp_path, written(tmp_path, library, body, head)).n_parameters == count
+
+
+def test_parameters_of_several_shapes_are_refused(tmp_path: Path):
+    source = written(tmp_path, "jax", "return p[0] @ y + p[1]", "p = (jnp.ones((3, 3)), jnp.ones(3))\n")
+    with pytest.raises(ProblemError, match="several shapes"):
+        of_source(source)
