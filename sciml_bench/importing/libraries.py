@@ -103,8 +103,8 @@ def _root(value: Any) -> str:
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0]
     if isinstance(value, FunctionType):
-        return value.__module__.partition(".")[0]
+        return str(value.__module__).partition(".")[0]
     # A function of PyTorch is built in and bound to an object of PyTorch; one of JAX has a type of jaxlib.
     owner = getattr(value, "__self__", None)
     kind = type(value if owner is None or isinstance(owner, ModuleType) else owner)
-    return {"jaxlib": "jax"}.get(root := kind.__module__.partition(".")[0], root)
+    return {"jaxlib": "jax"}.get(root := str(kind.__module__).partition(".")[0], root)
