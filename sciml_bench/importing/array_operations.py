@@ -10,7 +10,17 @@ import numpy as np
 
 from sciml_bench.importing.further_functions import sigmoid
 from sciml_bench.importing.refusals import Unsupported
-from sciml_bench.importing.traced import UFUNCS, Condition, Traced, array, elementwise, is_traced, vector, where
+from sciml_bench.importing.traced import (
+    UFUNCS,
+    Condition,
+    Traced,
+    array,
+    elementwise,
+    is_traced,
+    number_of,
+    vector,
+    where,
+)
 
 
 def _equal(a: Any, b: Any) -> Any:
@@ -145,7 +155,7 @@ def number_type(value: Any, kind: str) -> Any:
         Unsupported: formulas become whole numbers.
     """
     if kind == "f":
-        return elementwise(lambda x: Traced("where", x, 1, 0) if isinstance(x, Condition) else x)(value)
+        return elementwise(number_of)(value)
     if any(not _is_whole(each) for each in np.array(value, dtype=object).flat):
         raise Unsupported("a value becomes a whole number, which has no counterpart in problem files: write floor")
     return value

@@ -48,6 +48,9 @@ _SHAPES = frozenset(("full_like", "zeros_like", "ones_like", "empty_like", "new_
                      "new_empty"))  # fmt: skip
 
 
+_CLIP = FUNCTIONS["clip"]
+
+
 def _sum(x: Any, axes: Any = None, keep: bool = False, **_: Any) -> Any:
     return reduced(UFUNCS["add"], x, axes, keep)
 
@@ -71,11 +74,6 @@ def _extreme(over: Callable[..., Any]) -> Callable[..., Any]:
         return over(x)
 
     return of
-
-
-def _clamp(x: Any, low: Any = None, high: Any = None) -> Any:
-    x = x if low is None else UFUNCS["maximum"](x, low)
-    return x if high is None else UFUNCS["minimum"](x, high)
 
 
 def _div(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
@@ -127,9 +125,9 @@ _OWN: dict[str, Callable[..., Any]] = {
     "div": _div, "sgn": UFUNCS["sign"], "floor_divide": UFUNCS["floor_divide"], "sinc": FUNCTIONS["sinc"],
     "heaviside": UFUNCS["heaviside"], "hypot": UFUNCS["hypot"], "bitwise_and": UFUNCS["logical_and"],
     "bitwise_or": UFUNCS["logical_or"], "bitwise_not": UFUNCS["logical_not"],
-    "clamp": _clamp, "clamp_min": _clamp, "clamp_max": lambda x, high: _clamp(x, None, high),
+    "clamp": _CLIP, "clamp_min": _CLIP, "clamp_max": lambda x, high: _CLIP(x, None, high),
     "masked_fill": lambda x, mask, value: where(mask, value, x),
-    "relu": lambda x: _clamp(x, 0), "hardtanh": lambda x, low=-1, high=1: _clamp(x, low, high),
+    "relu": lambda x: _CLIP(x, 0), "hardtanh": lambda x, low=-1, high=1: _CLIP(x, low, high),
     "leaky_relu": lambda x, slope=0.01: where(UFUNCS["greater_equal"](x, 0), x, slope * x), "elu": _elu,
     "silu": lambda x: x * sigmoid(x), "gelu": _gelu, "_softmax": _softmax,
     "softplus": lambda x, beta=1, limit=20: where(UFUNCS["greater"](x * beta, limit), x, softplus(x, beta)),

@@ -31,7 +31,7 @@ class Library(Protocol):
         ...
 
     def jacobian(self, function: Callable[[Any], Any], at: Any) -> Any:
-        """The derivative of a function of a vector."""
+        """The derivative of a function of a vector; ``None`` if the library takes none."""
         ...
 
     def formulas(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -56,8 +56,8 @@ class NumPy:
         return values if is_traced(values) else np.asarray(values, float)
 
     def jacobian(self, function: Callable[[Any], Any], at: Any) -> Any:
-        """Nothing: it differentiates no function."""
-        raise NotImplementedError
+        """``None``: NumPy differentiates no function."""
+        return None
 
     def formulas(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """The result of a function with stand-ins."""

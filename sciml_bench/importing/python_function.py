@@ -248,8 +248,8 @@ class Call:
             self.library.single |= any("float32" in str(getattr(each, "dtype", "")) for each in (result, *parts))
             return np.asarray(self._flat(_as_numpy(result)), dtype=float)
 
-    def jacobian(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
-        """The derivatives by the states, then by the parameters, as the function's library differentiates it."""
+    def jacobian(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> np.ndarray[Any, Any] | None:
+        """The derivatives by the states, then by the parameters, as the function's library takes them, if it does."""
         shape, n = np.shape(self.given.y0) or (1,), len(y)
 
         def of(z: Any) -> Any:
@@ -261,7 +261,8 @@ class Call:
 
         with self.library.precise():
             at = self.library.array(np.array([*y, *values.values()], dtype=float))
-            return np.asarray(self.library.jacobian(of, at), dtype=float)
+            found = self.library.jacobian(of, at)
+            return None if found is None else np.asarray(found, dtype=float)
 
     def _evaluated(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> Any:
         """The function's own result, with arrays of its library."""
