@@ -24,10 +24,10 @@ def opening_settings(case: Case) -> tuple[Settings, Settings]:
     """
     if case.problem.n_states > LARGE:
         return (
-            Settings(18, 5e-17, 38, FIELD_FLOOR, resolved=True),
-            Settings(22, 1e-17, 45, FIELD_FLOOR, shaken=True, resolved=True),
+            Settings(18, 5e-17, 38, FIELD_FLOOR, push=1, resolved=True),
+            Settings(22, 1e-17, 45, FIELD_FLOOR, push=-1, shaken=True, resolved=True),
         )
-    return Settings(18, 5e-19, resolved=True), Settings(22, 2e-19, 45, shaken=True, resolved=True)
+    return Settings(18, 5e-19, push=1, resolved=True), Settings(22, 2e-19, 45, push=-1, shaken=True, resolved=True)
 
 
 def tightened(settings: Settings, missing: float, followed: float, parted: int, lower: bool = False) -> Settings:

@@ -1,9 +1,9 @@
 """Certified references: the agreement of two methods of different families, and the engine's own checks.
 
 The engine solves every problem twice, with different stage counts, arithmetic and meshes; the digits of a certificate
-are those that both runs have in common at every saved time. One run looks for what might happen between its stages, the
-other is shaken where a component is too small to be followed. A method of another family then confirms the solution,
-or an enclosure proves it, to digits which are then those of the certificate: see
+are those that both runs have in common at every saved time. Both look for what might happen between their stages, and
+push components that are too small to be followed to opposite sides. A method of another family then confirms the
+solution, or an enclosure proves it, to digits which are then those of the certificate: see
 :mod:`sciml_bench.reference.second_method`. The gradient is certified to the digits that central differences on one
 mesh and the adjoint on the other have in common, each component by itself; one that all of them hold to be as small as
 rounding is next to the loss has none in common, and is zero. Invariants and an exact solution, where the problem

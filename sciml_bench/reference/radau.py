@@ -49,9 +49,10 @@ class Settings:
 
     The tail is relative to the size of each component over the step, or to ``floor`` times its declared size if that
     is larger; components are followed relatively down to ``negligible`` times the largest value that they have had.
-    Below both, an error may be as large as the component. With ``shaken`` errors are made as large as they may be:
-    after each step such a component moves by the allowed tail, and any other by what Newton's method may leave, to
-    either side, so that two runs part where it matters later. ``resolved`` checks every step by
+    Below both, an error may be as large as the component. With ``push``, 1 or -1, it is as large as it may be: after
+    each step such a component moves by the allowed tail, to a side that is its own and the other one for the other
+    sign, so that two runs with opposite signs part where it matters later. With ``shaken`` any other component moves by
+    what Newton's method may leave, to either side. ``resolved`` checks every step by
     :mod:`sciml_bench.reference.resolution`.
 
     No step is longer than its stages reproduce growth: the method damps what grows faster, and a deviation that is too
@@ -63,6 +64,7 @@ class Settings:
     digits: int = 38
     floor: float = 1e-32
     negligible: float = 1e-30
+    push: int = 0
     shaken: bool = False
     resolved: bool = False
     max_steps: int = 200_000
@@ -176,6 +178,7 @@ class _March:
         self.rate, self.rate_at = 0.0, -_RATE_STEPS
         self.has_moved = np.zeros(len(self.y), dtype=bool)
         self._signs = random.Random(_SEED)
+        self.sides = [self._sign() for _ in self.y]
         self.cause = "the solution is not smooth"
         self.last: tuple[float, FloatArray] | None = None
         self.trajectory = Trajectory(settings, largest=self.largest)
@@ -259,6 +262,8 @@ class _March:
             slope = np.array([float(x) for x in place.segment.rhs(place.t, self.y, self.start.p)])
             scale = np.maximum(scale, np.abs(float(place.h) * slope))
             scale = np.maximum(scale, _UNKNOWN_SIZE * scale.max())
+        if not np.all(np.isfinite(scale)):
+            raise StepFailure("the solution leaves the range of doubles")
         tolerance = self.settings.newton_tolerance
         stages = solve_stages(place, self.y, self.start.p, arb_mat(s, n, guess.ravel().tolist()), scale, tolerance)
         size = self._scale(_doubles(stages.z))
@@ -274,7 +279,7 @@ class _March:
         entries = stages.z.entries()
         self.last = (float(place.h), _doubles(stages.z))
         end = [(a + b).mid() for a, b in zip(self.y, entries[(s - 1) * n :], strict=True)]
-        self.y = self._shaken(end, stages, scale) if self.settings.shaken else end
+        self.y = self._moved(end, stages, scale) if self.settings.push or self.settings.shaken else end
         here = np.array([float(value) for value in self.y])
         self.largest = np.maximum(self.largest, np.abs(here))
         trajectory.mesh.append(float(place.t + place.h))
@@ -306,26 +311,28 @@ class _March:
     def _floor(self) -> FloatArray:
         return np.maximum(self.settings.negligible * self.largest, self.settings.floor * self.start.scale)
 
-    def _shaken(self, end: list[arb], stages: Stages, scale: FloatArray) -> list[arb]:
+    def _moved(self, end: list[arb], stages: Stages, scale: FloatArray) -> list[arb]:
         """The state with every component moved by an error that it may have.
 
         A component that is zero and whose slope is zero stays, and so does one that has never moved: nothing says that
         it is anything else.
         """
-        n, floor = len(end), self._floor()
+        n, floor, settings = len(end), self._floor(), self.settings
         slopes = stages.f.entries()
         moved = list(end)
         for i, value in enumerate(end):
             slides = any(x != 0 for x in slopes[i::n])
             self.has_moved[i] |= slides
-            sign = 1 if self._signs.random() < 0.5 else -1
             if abs(float(value)) >= floor[i]:
-                error = self.settings.newton_tolerance if self.has_moved[i] else 0.0
+                error = self._sign() * settings.newton_tolerance if settings.shaken and self.has_moved[i] else 0.0
             else:
-                error = _SHAKE * self.settings.tail if value != 0 or slides else 0.0
-            if error > 0:
-                moved[i] = (value + arb(sign * error) * arb(float(scale[i]))).mid()
+                error = settings.push * self.sides[i] * _SHAKE * settings.tail if value != 0 or slides else 0.0
+            if error:
+                moved[i] = (value + arb(error) * arb(float(scale[i]))).mid()
         return moved
+
+    def _sign(self) -> int:
+        return 1 if self._signs.random() < 0.5 else -1
 
     def _tail(self, stages: Stages, h: arb, scale: FloatArray) -> float:
         return float(np.max(np.abs(_doubles((self.tableau.tail * stages.f) * h)) / scale))

@@ -74,7 +74,8 @@ def _nodes(stages: int) -> list[arb]:
     coefficients = np.zeros(stages + 1)
     coefficients[stages], coefficients[stages - 1] = 1.0, -1.0
     nodes = []
-    for guess in sorted(legendre.legroots(coefficients))[:-1]:
+    # All are real, but NumPy 2.5 returns complex numbers.
+    for guess in sorted(legendre.legroots(coefficients).real)[:-1]:
         x = arb(float(guess))
         for _ in range(8):
             values = _legendre(stages, x)
