@@ -83,17 +83,17 @@ class _Writer:
     def jacobian(self) -> str:
         """The Jacobian, written into ``out`` row by row, without entries that are always zero."""
         entries = self.variation.jacobian
-        lines, values = self._body([], list(entries.values()))
+        lines, values = self._body(self.variation.statements, list(entries.values()))
         places = (i * self.n + k for i, k in entries)
         return _function("jacobian(t, y, out, p)", [*lines, *self._assigned("out", zip(places, values, strict=True))])
 
     def augmented(self) -> str:
         """The right-hand side and then its sensitivities, written into ``out``."""
         variation, n = self.variation, self.n
-        statements, outputs = variation.steps
+        _, outputs = variation.steps
         tangent, forcing = variation.tangent, variation.by_theta
         read = variation.tangent.read
-        lines, values = self._body([*statements, *variation.slopes], [*outputs, *forcing.values(), *read])
+        lines, values = self._body(variation.tangent_statements, [*outputs, *forcing.values(), *read])
         known = dict(zip(read, values[n + len(forcing) :], strict=True))
         printer = self.context.printer()
         lines += self._assigned("out", enumerate(values[:n]))
@@ -118,7 +118,7 @@ class _Writer:
         """
         variation = self.variation
         entries, curvature, mixed = variation.jacobian, variation.curvature, variation.mixed
-        lines, values = self._body([], [*entries.values(), *curvature.values(), *mixed.values()])
+        lines, values = self._body(variation.statements, [*entries.values(), *curvature.values(), *mixed.values()])
         lines += self._listed(values)
         lines += [
             "    for block in range(diagonal.shape[0]):",

@@ -12,7 +12,7 @@ import sympy
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.statements import straight_line
-from sciml_bench.emit.variation import Named, Tangent, Variation, derivatives
+from sciml_bench.emit.variation import Named, Tangent, Variation
 from sciml_bench.problem.operators import Node
 
 #: Up to so many equations, states and sensitivities together, the sensitivity equations are written number by number;
@@ -51,10 +51,9 @@ class _Writer:
 
     def _functions(self) -> list[str]:
         variation, n = self.variation, self.n
-        by_parameters = derivatives(dict(enumerate(variation.equations)), variation.parameters)
         found = [
             self._matrix("jacobian", variation.jacobian, n),
-            self._matrix("parameter_jacobian", by_parameters, len(variation.parameters)),
+            self._matrix("parameter_jacobian", variation.by_parameters, len(variation.parameters)),
         ]
         if n * (1 + self.m) > UNROLLED_UP_TO:
             return [*found, self._linearised(), *([self._second_derivatives()] if variation.has_second else [])]
@@ -65,17 +64,17 @@ class _Writer:
         head = f"{name}(t, y, p)"
         if not columns:
             return _function(head, ["    return np.empty((N_STATES, 0))"])
-        lines, values = self._body([], list(entries.values()))
+        lines, values = self._body(self.variation.statements, list(entries.values()))
         made = self._made("out", list(entries), values, (self.n, columns))
         return _function(head, [*lines, *made, "    return out"])
 
     def _augmented(self) -> str:
         """The right-hand side and then its sensitivities, one after the other, number by number."""
         variation, n = self.variation, self.n
-        statements, outputs = variation.steps
+        _, outputs = variation.steps
         forcing, columns = variation.by_theta, self._columns()
         read = variation.tangent.read
-        lines, values = self._body([*statements, *variation.slopes], [*outputs, *forcing.values(), *read], columns)
+        lines, values = self._body(variation.tangent_statements, [*outputs, *forcing.values(), *read], columns)
         of_theta = dict(zip(forcing, values[n:], strict=False))
         # Some are known under another name.
         known = dict(zip(read, values[n + len(forcing) :], strict=True))
@@ -98,7 +97,7 @@ class _Writer:
         for j, column in enumerate(columns):
             coupling = variation.coupling(j, column.direction)
             entries |= {(n * (1 + j) + i, k): entry for (i, k), entry in coupling.items()}
-        lines, values = self._body([], list(entries.values()), columns)
+        lines, values = self._body(variation.statements, list(entries.values()), columns)
         made = self._made("out", list(entries), values, (size, size))
         return _function("augmented_jacobian(t, y, p)", [*lines, *made, "    return out"])
 
@@ -106,7 +105,7 @@ class _Writer:
         """The right-hand side with both Jacobians, transposed, as sensitivities are: a row for each variable."""
         variation, n = self.variation, self.n
         by_state, by_theta = variation.jacobian, variation.by_theta
-        lines, values = self._body([], [*variation.equations, *by_state.values(), *by_theta.values()])
+        lines, values = self._body(variation.statements, [*variation.equations, *by_state.values(), *by_theta.values()])
         printer = self.context.printer()
         lines.append(f"    f = {', '.join(printer.operand(value) for value in values[:n])},")
         rest = values[n:]
@@ -120,7 +119,7 @@ class _Writer:
         """The entries of the Jacobian that are not always zero, and the derivatives of each."""
         variation = self.variation
         entries, by_state, by_theta = variation.jacobian, variation.curvature, variation.mixed
-        lines, values = self._body([], [*entries.values(), *by_state.values(), *by_theta.values()])
+        lines, values = self._body(variation.statements, [*entries.values(), *by_state.values(), *by_theta.values()])
         printer = self.context.printer()
         codes = [printer.operand(value) for value in values[: len(entries)]]
         lines.append(f"    j = np.array([{', '.join(codes)}])")
@@ -186,7 +185,7 @@ def _for_tensorflow(context: Context, variation: Variation) -> str:
     """``jacobian`` alone, stacked of scalars."""
     n = len(variation.states)
     entries = [variation.jacobian.get((i, k), sympy.S.Zero) for i in range(n) for k in range(n)]
-    program = straight_line([], entries)
+    program = straight_line(variation.statements, entries, avoid=variation.taken).needed()
     used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
     lines = [*context.unpack_parameters(used), *context.unpack_state(used)]
     printer = context.printer()

@@ -128,16 +128,16 @@ def _ordered(statements: list[Statement]) -> tuple[Statement, ...]:
     """Depth-first order by dependency; otherwise keeps the given order."""
     by_symbol = {statement.symbol: statement for statement in statements}
     done: dict[Symbol, Statement] = {}
-
-    def visit(statement: Statement) -> None:
-        if statement.symbol in done:
-            return
-        for symbol in sorted(statement.expr.free_symbols & by_symbol.keys(), key=lambda s: s.name):
-            visit(by_symbol[symbol])
-        done[statement.symbol] = statement
-
     for statement in statements:
-        visit(statement)
+        # Without recursion: unrolled loops have chains of thousands.
+        waiting = [statement]
+        while waiting:
+            last = waiting[-1]
+            needed = sorted(last.expr.free_symbols & by_symbol.keys() - done.keys(), key=lambda s: s.name)
+            if last.symbol in done or not needed:
+                done.setdefault(last.symbol, waiting.pop())
+            else:
+                waiting.extend(by_symbol[symbol] for symbol in reversed(needed))
     return tuple(done.values())
 
 

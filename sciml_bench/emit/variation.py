@@ -7,6 +7,7 @@ equation that it is part of. Entries that are always zero are nowhere.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
@@ -22,6 +23,7 @@ from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.statements import straight_line
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node
+from sciml_bench.problem.rebuilding import Size
 
 # Derivatives of expressions as printed: where a function jumps, its derivative is the one-sided one.
 
@@ -81,6 +83,9 @@ Named = tuple[Symbol, Node]
 _LOCALS = ("t", "y", "p", "dy", "f", "j", "f_p", "by_state", "by_theta", "out")
 #: More second derivatives than these are not written out, as the text grows with the cube of the states.
 SECOND_DERIVATIVES = 4000
+#: Equations of more parts with their definitions written out, and so many times longer than with each definition once,
+#: are differentiated statement by statement: the text of layers that feed one another doubles with each.
+WRITTEN_OUT, REPEATED = 2000, 4
 
 
 @dataclass(frozen=True)
@@ -121,25 +126,86 @@ class Variation:
         self.theta = self.parameters if problem.wrt == "parameters" else []
         self.n_theta = len(self.theta) or len(self.states)
         self._named = [(symbol(item.name), context.resolve(item.expr)) for item in problem.definitions]
-        values: dict[Symbol, Node] = {}
-        for target, expr in self._named:
-            values[target] = expr.xreplace(values)
         self._resolved = [context.resolve(expr) for expr in problem.equations.values()]
-        #: The right-hand sides in t, the states and the parameters alone.
-        self.equations = [expr.xreplace(values) for expr in self._resolved]
+        whole, shared = Size(dict(self._named)), Size({})
+        length = sum(map(whole.of, self._resolved))
+        once = sum(map(shared.of, (*self._resolved, *(expr for _, expr in self._named))))
+        self._is_written_out = length <= max(WRITTEN_OUT, REPEATED * once)
+        self._slopes: dict[Node, Symbol] = {}
+        self._rows: list[Named] = []
         #: Names that a new symbol cannot have.
         self.taken = {s.name for s in (*context.names, *self.parameters)} | set(context.names.values())
         self.taken |= {*context.target.reserved, *_LOCALS}
 
     @cached_property
-    def jacobian(self) -> dict[tuple[int, int], Node]:
-        """(i, l) → df_i/dy_l."""
-        return derivatives(dict(enumerate(self.equations)), self.states)
+    def equations(self) -> list[Node]:
+        """The right-hand sides: in t, the states and the parameters alone if they are short enough, otherwise after
+        :attr:`statements`, as are the derivatives.
+        """
+        if not self._is_written_out:
+            return self.steps[1]
+        values: dict[Symbol, Node] = {}
+        for target, expr in self._named:
+            values[target] = expr.xreplace(values)
+        return [expr.xreplace(values) for expr in self._resolved]
 
     @cached_property
+    def jacobian(self) -> dict[tuple[int, int], Node]:
+        """(i, l) → df_i/dy_l."""
+        return self._derivatives(self.states)
+
+    @cached_property
+    def by_parameters(self) -> dict[tuple[int, int], Node]:
+        """(i, j) → df_i/dp_j."""
+        return self._derivatives(self.parameters)
+
+    @property
     def by_theta(self) -> dict[tuple[int, int], Node]:
         """(i, j) → df_i/dtheta_j."""
-        return derivatives(dict(enumerate(self.equations)), self.theta)
+        return self.by_parameters if self.theta else {}
+
+    @property
+    def statements(self) -> list[Named]:
+        """What the equations and all derivatives that have been taken so far are in terms of."""
+        return [] if self._is_written_out else self.tangent_statements
+
+    @property
+    def tangent_statements(self) -> list[Named]:
+        """What :attr:`steps` and :attr:`tangent` are in terms of, and :attr:`statements`."""
+        slopes = [(name, slope) for slope, name in self._slopes.items()]
+        return [*self.steps[0], *slopes, *self._rows]
+
+    def _derivatives(self, variables: Sequence[Symbol]) -> dict[tuple[int, int], Node]:
+        if self._is_written_out:
+            return derivatives(dict(enumerate(self.equations)), variables)
+        return self._by_statements(variables)
+
+    def _by_statements(self, variables: Sequence[Symbol]) -> dict[tuple[int, int], Node]:
+        """The derivatives by the chain rule, statement after statement."""
+        places = {variable: j for j, variable in enumerate(variables)}
+        rows: dict[Symbol, dict[int, Node]] = {variable: {j: sympy.S.One} for variable, j in places.items()}
+        statements, outputs = self.steps
+
+        def row(expr: Node) -> dict[int, Node]:
+            terms: defaultdict[int, list[Node]] = defaultdict(list)
+            for inner in sorted(expr.free_symbols & rows.keys(), key=lambda s: s.name):
+                if rows[inner] and (slope := derivative(expr, inner)) != 0:
+                    factor = self._short(slope)
+                    for j, entry in rows[inner].items():
+                        terms[j].append(factor * entry)
+            found = {j: sympy.Add(*parts) for j, parts in terms.items()}
+            return {j: entry for j, entry in found.items() if entry != 0}
+
+        for target, expr in statements:
+            rows[target] = {j: self._named_row(target, j, entry) for j, entry in row(expr).items()}
+        return {(i, j): entry for i, expr in enumerate(outputs) for j, entry in sorted(row(expr).items())}
+
+    def _named_row(self, target: Symbol, j: int, entry: Node) -> Node:
+        if entry.is_Atom:
+            return entry
+        name = fresh(f"{target.name}_by{j}", self.taken)
+        self._rows.append((name, entry))
+        return name
 
     @cached_property
     def curvature(self) -> dict[tuple[int, int], Node]:
@@ -164,6 +230,8 @@ class Variation:
     @cached_property
     def has_second(self) -> bool:
         """Return whether the second derivatives are few enough to be written out."""
+        if not self._is_written_out:
+            return False
         variables = {*self.states, *self.theta}
         return sum(len(entry.free_symbols & variables) for entry in self.jacobian.values()) <= SECOND_DERIVATIVES
 
@@ -175,19 +243,9 @@ class Variation:
         return [(item.symbol, item.expr) for item in program.statements], list(program.outputs)
 
     @cached_property
-    def slopes(self) -> list[Named]:
-        """The factors of :attr:`tangent`, the same for every direction."""
-        return self._tangent[0]
-
-    @cached_property
     def tangent(self) -> Tangent:
         """J s for one direction."""
-        return self._tangent[1]
-
-    @cached_property
-    def _tangent(self) -> tuple[list[Named], Tangent]:
         statements, outputs = self.steps
-        slopes: dict[Node, Symbol] = {}
         direction = [fresh(f"s{i}", self.taken) for i in range(len(self.states))]
         along: dict[Symbol, Node] = dict(zip(self.states, direction, strict=True))
         named: list[Named] = []
@@ -197,7 +255,7 @@ class Variation:
             for variable in sorted(expr.free_symbols & along.keys(), key=lambda s: s.name):
                 slope = derivative(expr, variable)
                 if slope != 0 and along[variable] != 0:
-                    terms.append(self._short(slope, slopes) * along[variable])
+                    terms.append(self._short(slope) * along[variable])
             return sympy.Add(*terms)
 
         for target, expr in statements:
@@ -208,17 +266,17 @@ class Variation:
                 along[target] = fresh(f"d_{target.name}", self.taken)
                 named.append((along[target], changed))
         ends = tuple(change(expr) for expr in outputs)
-        return [(name, slope) for slope, name in slopes.items()], Tangent(tuple(direction), tuple(named), ends)
+        return Tangent(tuple(direction), tuple(named), ends)
 
-    def _short(self, slope: Node, slopes: dict[Node, Symbol]) -> Node:
+    def _short(self, slope: Node) -> Node:
         """The slope itself if it is a number or a name, otherwise a name for it, or minus that."""
         negative = slope.could_extract_minus_sign()
         size = -slope if negative else slope
         if size.is_Atom:
             return slope
-        if size not in slopes:
-            slopes[size] = fresh(f"by{len(slopes)}", self.taken)
-        return -slopes[size] if negative else slopes[size]
+        if size not in self._slopes:
+            self._slopes[size] = fresh(f"by{len(self._slopes)}", self.taken)
+        return -self._slopes[size] if negative else self._slopes[size]
 
 
 def derivatives(expressions: dict[int, Node], variables: Sequence[Symbol]) -> dict[tuple[int, int], Node]:

@@ -30,6 +30,9 @@ class Size:
 
     def __init__(self, definitions: Mapping[Any, Any]):
         self._definitions, self._known = definitions, dict[Any, int]()
+        # One after the other, as a chain of them is longer than Python's stack is high.
+        for name in definitions:
+            self.of(name)
 
     def of(self, expression: Any) -> int:
         """The number of parts of an expression."""
