@@ -83,8 +83,8 @@ Named = tuple[Symbol, Node]
 _LOCALS = ("t", "y", "p", "dy", "f", "j", "f_p", "by_state", "by_theta", "out")
 #: More second derivatives than these are not written out, as the text grows with the cube of the states.
 SECOND_DERIVATIVES = 4000
-#: Equations of more parts with their definitions written out, and so many times longer than with each definition once,
-#: are differentiated statement by statement: the text of layers that feed one another doubles with each.
+#: Equations are differentiated statement by statement if they have more parts than these with their definitions written
+#: out, and that is longer than each definition once by this factor: text of layers may double with each layer.
 WRITTEN_OUT, REPEATED = 2000, 4
 
 
@@ -166,12 +166,12 @@ class Variation:
 
     @property
     def statements(self) -> list[Named]:
-        """What the equations and all derivatives that have been taken so far are in terms of."""
+        """The statements before the equations, and before the derivatives that have been taken."""
         return [] if self._is_written_out else self.tangent_statements
 
     @property
     def tangent_statements(self) -> list[Named]:
-        """What :attr:`steps` and :attr:`tangent` are in terms of, and :attr:`statements`."""
+        """The statements before :attr:`steps` and :attr:`tangent`, and :attr:`statements`."""
         slopes = [(name, slope) for slope, name in self._slopes.items()]
         return [*self.steps[0], *slopes, *self._rows]
 
