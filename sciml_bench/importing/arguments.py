@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import inspect
 import keyword
-import math
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,29 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.traced import vector
+from sciml_bench.importing.trees import Key, Tree, Unclear, contents, detached, is_array, named, renamed
 from sciml_bench.problem.expression import FUNCTION_NAMES
 from sciml_bench.problem.reader import NAME
 
 TIMES = frozenset(("t", "time", "_t", "tt", "ti", "tau", "_"))
 _TAKEN = frozenset(("t", "pi", "sum", "dot", "laplacian", "interp", "grad", "divergence", *FUNCTION_NAMES))
-_CONSTANTS = (bool, str, bytes, type(None))
-
-Build = Callable[[Mapping[Any, Any]], dict[str, Any]]
-"""Makes arguments by name of values of the parameters by their keys."""
-
-
-class Unclear(ValueError):
-    """A function's arguments have no clear meaning; the second argument is a remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Parameters:
-    """The parameters: their names in the problem file and their values by the user's keys, and how they are passed."""
+    """The parameters that a function takes: its arguments by name, and the names of their numbers in a problem file."""
 
-    names: Mapping[Any, str]
-    values: Mapping[Any, float]
-    build: Build
+    arguments: Tree
+    names: Mapping[Key, str]
 
 
 def time_is_second(arguments: Sequence[inspect.Parameter]) -> bool:
@@ -63,102 +53,77 @@ def parameters(p: Any, rest: Sequence[inspect.Parameter], function: FunctionType
     Raises:
         Unclear: they do not fit, or are not numbers.
     """
-    named = [item for item in rest if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
-    several = next((item for item in rest if item.kind is item.VAR_POSITIONAL), None)
-    required = [item.name for item in named if item.default is item.empty]
-    if not named and several is None:
-        return Parameters({}, {}, lambda _: {})
-    mapping = _mapping(p)
-    if mapping is not None:
-        if required and set(required) <= mapping.keys():
-            given = {item.name: mapping[item.name] for item in named if item.name in mapping}
-            return _by_name(given)
-        return _numbers(mapping, lambda values: {named[0].name: _like(p, values)})
-    try:
-        whole = np.asarray(detached(p), dtype=object)
-    except ValueError:
-        raise Unclear("its parameters are arrays of several shapes.", "Make them globals of its file.") from None
-    flat: list[Any] = [] if p is None else list(whole.ravel())
-    shape = whole.shape
-    fields = getattr(p, "_fields", None)
+    named_ones = [item for item in rest if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
+    several = next((item.name for item in rest if item.kind is item.VAR_POSITIONAL), None)
+    required = [item.name for item in named_ones if item.default is item.empty]
+    if not named_ones and several is None:
+        return _parameters({})
+    inner = None if p is None or isinstance(p, (list, tuple)) or is_array(p) else contents(p)
+    if inner is not None and named_ones:
+        if required and set(required) <= inner.keys():
+            return _parameters({item.name: inner[item.name] for item in named_ones if item.name in inner})
+        return _parameters({named_ones[0].name: p}, lambda _, key: named(key[1:]))
     if p is None and len(required) == 1:
-        return Parameters({}, {}, lambda _: {required[0]: None})
-    one = required[0] if len(required) == 1 else named[0].name if not required and len(named) == 1 else ""
-    if one and shape and (fields or len(flat) != 1 or not _is_scalar(function, one)):
-        keys = list(fields or entries(function, one, len(flat), "p"))
-        whole = dict(zip(keys, flat, strict=True))
-        if fields:
-            return _numbers(whole, lambda values: {one: type(p)(*values.values())}, every=True)
-        return _numbers(whole, lambda values: {one: vector([*values.values()]).reshape(shape)}, every=True)
-    if several is not None and len(flat) > len(named):
-        names = [item.name for item in named]
-        more = [f"{several.name}{i + 1}" for i in range(len(flat) - len(named))]
-        whole = dict(zip([*names, *more], flat, strict=True))
-        return _numbers(
-            whole,
-            lambda values: {**{name: values[name] for name in names}, several.name: tuple(values[n] for n in more)},
-        )
-    if len(flat) > len(named) or len(flat) < len(required):
-        takes = ", ".join(item.name for item in named)
-        raise Unclear(f"after time and state it takes {takes}, and p has {len(flat)} numbers.", "Give p.")
-    given = {item.name: item.default for item in named if item.default is not item.empty}
-    return _by_name({**given, **{item.name: value for item, value in zip(named, flat, strict=False)}})
+        return _parameters({required[0]: None})
+    one = required[0] if len(required) == 1 else named_ones[0].name if not required and len(named_ones) == 1 else ""
+    items = _items(p)
+    if one and (is_array(p) or isinstance(p, (list, tuple))):
+        numbers = numbers_of(p)
+        if numbers is None:
+            keys = entries(function, one, len(items), "p")
+            return _parameters({one: p}, lambda _, key: named(renamed(key[1:], keys)))
+        if len(items) != 1 or not _is_scalar(function, one):
+            keys = entries(function, one, numbers.size, "p")
+            return _parameters({one: numbers}, lambda place, _: keys[place])
+    if len(items) < len(required) or (len(items) > len(named_ones) and several is None):
+        takes = ", ".join(item.name for item in named_ones)
+        raise Unclear(f"after time and state it takes {takes}, and p has {len(items)} numbers.", "Give p.")
+    given = {item.name: item.default for item in named_ones if item.default is not item.empty}
+    given.update({item.name: value for item, value in zip(named_ones, items, strict=False)})
+    further = items[len(named_ones) :]
+    return _parameters({**given, **({several: tuple(further)} if several and further else {})})
 
 
-def detached(value: Any) -> Any:
-    """A tensor without its graph; other values as they are."""
-    return value.detach() if hasattr(value, "detach") else value
+def _parameters(
+    arguments: Mapping[str, Any], name: Callable[[int, Key], str] = lambda _, key: named(key)
+) -> Parameters:
+    """Parameters of arguments; ``name`` gives the name of a number by its place among all and its key."""
+    tree = Tree(arguments)
+    return Parameters(tree, distinct({key: name(place, key) for place, key in enumerate(tree.values)}, ()))
 
 
-def _mapping(p: Any) -> Mapping[Any, Any] | None:
-    """Parameters by name: a dict, a dataclass or an object with attributes; ``None`` for numbers in order."""
-    if isinstance(p, Mapping):
-        return p
-    if dataclasses.is_dataclass(p) and not isinstance(p, type):
-        return {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}
-    plain = p is None or np.isscalar(p) or isinstance(p, (Sequence, np.ndarray)) or hasattr(p, "__array__")
-    return None if plain or not hasattr(p, "__dict__") else vars(p)
+def _items(p: Any) -> list[Any]:
+    """Values for several arguments."""
+    if isinstance(p, (list, tuple)):
+        return list(p)
+    return [] if p is None else [p] if not is_array(p) else list(np.asarray(detached(p)).ravel())
 
 
-def _like(p: Any, values: Mapping[Any, Any]) -> Any:
-    """An object like ``p`` with these values."""
-    if isinstance(p, Mapping):
-        return {**p, **values}
-    made = object.__new__(type(p))
-    for name, value in {**(_mapping(p) or {}), **values}.items():
-        object.__setattr__(made, name, value)
-    return made
+def numbers_of(p: Any) -> Any:
+    """An array of the numbers that an array or a list is; ``None`` if it holds anything else."""
+    if hasattr(p, "_fields") or not (is_array(p) or isinstance(p, (list, tuple))):
+        return None
+    if not is_array(p) and any(is_array(item) and np.ndim(item) for item in p):
+        return None
+    try:
+        found = np.asarray(detached(p) if is_array(p) else list(map(detached, p)))
+    except ValueError:
+        return None
+    return found.astype(float) if found.dtype.kind in "fiu" else None
 
 
-def _by_name(given: Mapping[str, Any]) -> Parameters:
-    return _numbers(given, lambda values: {**given, **values})
-
-
-def _numbers(given: Mapping[Any, Any], build: Build, every: bool = False) -> Parameters:
-    """The numbers among values by key; flags and texts are constants of the function, unless it must be ``every``."""
-    values: dict[Any, float] = {}
-    for key, value in given.items():
-        if getattr(value, "shape", None) == () and hasattr(value, "__array__"):
-            value = np.asarray(detached(value))[()]
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-            if not math.isfinite(value):
-                raise Unclear(f"the parameter '{key}' is {value}.", "Give a finite number.")
-            values[key] = float(value)
-        elif every or not isinstance(value, (*_CONSTANTS, np.bool_)):
-            raise Unclear(f"the parameter '{key}' is not a number.", "Make it a global of its file, or a number each.")
-    return Parameters(distinct(values, ()), values, build)
-
-
-def distinct(keys: Sequence[Any] | Mapping[Any, Any], taken: Sequence[str], longest: int = 40) -> dict[Any, str]:
-    """A name of problem files for each key; all differ, also from the ``taken`` ones."""
+def distinct(names: Mapping[Any, str], taken: Sequence[str], longest: int = 40) -> dict[Any, str]:
+    """Names of problem files like the names by key; all differ, also from the ``taken`` ones."""
     found: dict[Any, str] = {}
-    for key in keys:
-        base = name = usable(str(key), longest)
+    used = {*taken}
+    for key, wanted in names.items():
+        base = name = usable(wanted, longest)
         number = 1
-        while name in found.values() or name in taken:
+        while name in used:
             number += 1
             name = f"{base[: longest - 4].rstrip('_')}_{number}"
         found[key] = name
+        used.add(name)
     return found
 
 

@@ -21,20 +21,17 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.importing.arguments import Unclear, detached, distinct, entries, parameters, time_is_second
+from sciml_bench.importing.arguments import distinct, entries, numbers_of, parameters, time_is_second
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.libraries import LIBRARIES, library_of
 from sciml_bench.importing.refusals import REFUSALS, Refusal
 from sciml_bench.importing.standing_in import unwrapped, with_stand_ins
 from sciml_bench.importing.traced import Traced, array, is_traced, number, number_of, vector
+from sciml_bench.importing.trees import Key, Tree, Unclear, named, renamed
 
 _INITIAL, _PARAMETERS = ("y0", "u0", "x0", "initial"), ("p", "params", "parameters", "theta", "args")
 _SPANS = ("t_span", "tspan", "span")
-
-
-Plain = Callable[[Any], Any]
-"""Makes an argument of a value: an array of the function's library of several numbers."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +132,8 @@ class Call:
             found = parameters(given.p, arguments[2:], self.plain)
         except Unclear as error:
             raise self.error(*error.args) from None
-        self.build, self.values, self._arguments = found.build, found.values, arguments[2:]
+        self.arguments, self.values, self._rest = found.arguments, found.arguments.values, arguments[2:]
+        self.state = self._state()
         self.states = self._states(arguments[0 if self.time_second else 1].name)
         self.names = distinct(found.names, tuple(self.states))
 
@@ -153,29 +151,37 @@ class Call:
         cure = "" if isinstance(error, Refusal) else f"Write it with {short} functions, {short}.where and arithmetic."
         return self.error(f"{_said(error) or type(error).__name__}.", cure, _line(error, self.file))
 
-    def _states(self, argument: str) -> dict[str, float]:
-        y0 = self.given.y0
-        cure = "Write y0 = [1.0, 0.0]."
-        if isinstance(y0, Mapping):
-            raise self.error("y0 is a dict, and the state is a vector.", "Give a list, and name it by unpacking it.")
-        if np.iscomplexobj(y0):
+    def _state(self) -> Tree:
+        """The initial state; a list of numbers is a vector."""
+        y0, numbers = self.given.y0, numbers_of(self.given.y0)
+        if isinstance(y0, complex) or np.iscomplexobj(numbers):
             raise self.error("y0 is complex.", "Make the real and the imaginary part two states.")
+        if isinstance(y0, (int, float)):
+            numbers = np.asarray(y0, dtype=float)
+        if numbers is not None and self.library.name == "numpy" and not numbers.shape:
+            # Solvers of NumPy make one number a vector.
+            numbers = numbers.reshape(1)
         try:
-            values = [float(value) for value in np.asarray(detached(y0), dtype=float).ravel()]
-        except (TypeError, ValueError):
-            raise self.error(f"y0 is not a list of numbers: {str(y0)[:40]!r}.", cure) from None
-        if not values or not np.all(np.isfinite(values)):
-            raise self.error("y0 has no number, or one that is not finite.", cure)
-        keys = entries(self.plain, argument, len(values), "y")
-        return dict(zip(distinct(keys, ()).values(), values, strict=True))
+            found = Tree(y0 if numbers is None else numbers, "initial value")
+        except Unclear as error:
+            raise self.error(*error.args) from None
+        if not found.values:
+            raise self.error("y0 has no number.", "Write y0 = [1.0, 0.0].")
+        return found
 
-    def closed(
-        self, function: Callable[..., Any], values: Mapping[Any, Any], plain: Plain
-    ) -> Callable[[Any, Any], Any]:
-        """A function of its arguments as one of time and state; ``plain`` makes arrays of vectors of parameters."""
-        given = {name: plain(value) for name, value in self.build(values).items()}
+    def _states(self, argument: str) -> dict[str, float]:
+        values = self.state.values
+        if self.state.is_one:
+            names = entries(self.plain, argument, len(values), "y")
+        else:
+            own = entries(self.plain, argument, len(self.given.y0), "y") if isinstance(self.given.y0, Sequence) else ()
+            names = [named(renamed(key, own)) for key in values]
+        return dict(zip(distinct(dict(enumerate(names)), ()).values(), values.values(), strict=True))
+
+    def closed(self, function: Callable[..., Any], given: Mapping[str, Any]) -> Callable[[Any, Any], Any]:
+        """A function of its arguments as one of time and state."""
         positional, keywords = list[Any](), dict[str, Any]()
-        for item in self._arguments:
+        for item in self._rest:
             if item.name not in given:
                 continue
             if item.kind is item.VAR_POSITIONAL:
@@ -187,11 +193,9 @@ class Call:
         second = self.time_second
         return lambda t, y: function(*((y, t) if second else (t, y)), *positional, **keywords)
 
-    def _called(self, function: Callable[..., Any], t: Any, y: Any, values: Mapping[Any, Any]) -> Any:
-        make = self.library.array
-        closed = self.closed(function, values, lambda value: make(value) if isinstance(value, np.ndarray) else value)
+    def _called(self, function: Callable[..., Any], t: Any, y: Any, given: Mapping[str, Any]) -> Any:
         with _running(None if self.file is None else self.file.parent):
-            return closed(t, y)
+            return self.closed(function, given)(t, self.state.of_vector(y))
 
     def with_formulas(self) -> tuple[Any, ...]:
         """The formula of each derivative.
@@ -199,19 +203,26 @@ class Call:
         Raises:
             ProblemError: there is none.
         """
-        values = {key: Traced("name", name) for key, name in self.names.items()}
-        y = array([Traced("name", name) for name in self.states]).reshape(np.shape(self.given.y0) or (1,))
+        leaves = list[Any]()
+
+        def keep(keys: Sequence[Key], shape: tuple[int, ...] | None) -> None:
+            made = [Traced("name", self.names[key]) for key in keys]
+            leaves.append(made[0] if shape is None else vector(made).reshape(shape))
+
+        self.arguments.filled(keep)
+        y = array([Traced("name", name) for name in self.states])
 
         def recorded(function: Callable[..., Any]) -> tuple[Any, ...]:
             """The formulas by the function's library."""
+
+            def run(t: Any, y: Any, *leaves: Any) -> Any:
+                following = iter(leaves)
+                return self._called(function, t, y, self.arguments.filled(lambda *_: next(following)))
+
             REFUSALS.clear()
             try:
                 with self.library.precise():
-                    result = self.library.formulas(
-                        lambda t, y, *numbers: self._called(function, t, y, dict(zip(values, numbers, strict=True))),
-                        [Traced("name", "t"), y, *values.values()],
-                    )
-                    result = self._flat(result)
+                    result = self._flat(self.library.formulas(run, [Traced("name", "t"), y, *leaves]))
             except (Exception, SystemExit) as error:
                 raise self.refused(REFUSALS[0] if REFUSALS else error) from error
             if REFUSALS:
@@ -234,7 +245,7 @@ class Call:
         assert first is not None
         raise first
 
-    def with_numbers(self, t: float, y: Any, values: Mapping[Any, float]) -> np.ndarray[Any, Any]:
+    def with_numbers(self, t: float, y: Any, values: Mapping[Key, float]) -> np.ndarray[Any, Any]:
         """The derivatives at a point, by the function itself; errors are the function's."""
         with self.library.precise():
             try:
@@ -244,47 +255,67 @@ class Call:
                     raise
                 self.library.single = True
                 result = self._evaluated(t, y, values)
-            parts = result if isinstance(result, (list, tuple)) else ()
-            self.library.single |= any("float32" in str(getattr(each, "dtype", "")) for each in (result, *parts))
-            return np.asarray(self._flat(_as_numpy(result)), dtype=float)
+            inner = (each for part in self.parts(result) for each in (part if isinstance(part, list) else [part]))
+            self.library.single |= any("float32" in str(getattr(each, "dtype", "")) for each in inner)
+            return np.asarray(self._flat(result), dtype=float)
 
-    def jacobian(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> np.ndarray[Any, Any] | None:
+    def jacobian(self, t: float, y: Sequence[float], values: Mapping[Key, float]) -> np.ndarray[Any, Any] | None:
         """The derivatives by the states, then by the parameters, as the function's library takes them, if it does."""
-        shape, n = np.shape(self.given.y0) or (1,), len(y)
+        n = len(y)
 
         def of(z: Any) -> Any:
-            result = self._called(self.function, t, z[:n].reshape(shape), dict(zip(values, z[n:], strict=True)))
-            if isinstance(result, Mapping):
-                result = [result[name] for name in self.states]
-            joined = self.library.array(vector(list(result)) if isinstance(result, (list, tuple)) else result)
-            return joined.reshape(-1)
+            result = self._called(self.function, t, z[:n], self.arguments.of_vector(z[n:]))
+            joined = [self.library.array(vector(list(part)) if isinstance(part, (list, tuple)) else part).reshape(-1)
+                      for part in self.parts(result)]  # fmt: skip
+            entries = joined[0] if len(joined) == 1 else vector([number for part in joined for number in part])
+            return self.library.array(entries)
 
         with self.library.precise():
             at = self.library.array(np.array([*y, *values.values()], dtype=float))
             found = self.library.jacobian(of, at)
             return None if found is None else np.asarray(found, dtype=float)
 
-    def _evaluated(self, t: float, y: Sequence[float], values: Mapping[Any, float]) -> Any:
+    def _evaluated(self, t: float, y: Sequence[float], values: Mapping[Key, float]) -> Any:
         """The function's own result, with arrays of its library."""
-        make, start = self.library.array, np.array(y, dtype=float).reshape(np.shape(self.given.y0) or (1,))
-        state = make(start.copy())
+        make = self.library.array
+
+        def leaf(keys: Sequence[Key], shape: tuple[int, ...] | None) -> Any:
+            if shape is not None:
+                return make(np.array([values[key] for key in keys]).reshape(shape))
+            number = np.float64(values[keys[0]])
+            return make(number) if self.library.name == "torch" else number
+
+        state = make(np.array(y, dtype=float))
         before = np.asarray(state).copy()
-        numbers = {key: np.asarray(value, dtype=float)[()] for key, value in values.items()}
-        if self.library.name == "torch":
-            t, numbers = make(t), {key: make(value) for key, value in numbers.items()}
-        result = self._called(self.function, t, state, numbers)
+        result = self._called(
+            self.function, make(t) if self.library.name == "torch" else t, state, self.arguments.filled(leaf)
+        )
         if not np.array_equal(np.asarray(state), before):
             raise self.error("it changes y in place.", "Work on a copy, y.copy().")
         return result
 
-    def _flat(self, result: Any) -> tuple[Any, ...]:
+    def parts(self, result: Any) -> list[Any]:
+        """The numbers and arrays that the function returned, in the order of the states.
+
+        Raises:
+            ProblemError: they are not those of the state.
+        """
+        if not self.state.is_one:
+            try:
+                return self.state.parts(result)
+            except Unclear as error:
+                raise self.error(*error.args) from None
         if isinstance(result, Mapping):
             if {*result} != {*self.states}:
                 raise self.error("it returns a dict whose keys are not the names of the states.", "Return a list.")
-            result = [result[name] for name in self.states]
-        elif isinstance(result, Iterator):
-            result = list(result)
-        flat = tuple(np.asarray([result] if isinstance(result, Traced) else result, dtype=object).ravel())
+            return [[result[name] for name in self.states]]
+        return [list(result) if isinstance(result, Iterator) else result]
+
+    def _flat(self, result: Any) -> tuple[Any, ...]:
+        flat = list[Any]()
+        for part in self.parts(result):
+            made = _as_numpy(part)
+            flat += np.asarray([made] if isinstance(made, Traced) else made, dtype=object).ravel().tolist()
         if len(flat) != len(self.states):
             raise self.error(f"it returns {len(flat)} numbers for {len(self.states)} states.")
         return tuple(number_of(value) if is_traced(value) else number(value) for value in flat)
@@ -305,8 +336,6 @@ def _running(folder: Path | None) -> Iterator[None]:
 
 def _as_numpy(result: Any) -> Any:
     """A result whose arrays are NumPy's."""
-    if isinstance(result, Mapping):
-        return {key: _as_numpy(value) for key, value in result.items()}
     if isinstance(result, (list, tuple)):
         return [_as_numpy(value) for value in result]
     result = result.detach() if hasattr(result, "detach") else result

@@ -90,11 +90,6 @@ SILENT = {
         def f(t, y, p):
             return {"b": -y[0], "a": y[1]*p[0], "c": y[2]}
     """,
-    "arrays among the parameters": """
-        p = (np.array([1.0, 2.0]), 3.0)
-        def f(t, y, a, b):
-            return -y*a[0]*b
-    """,
 }
 
 

@@ -331,7 +331,7 @@ def test_what_has_no_formula_is_refused_with_its_line(tmp_path: Path, name: str)
         ("del y0\ndef f(t, y, p):\n    return y\n", "y0 is missing"),
         ("del t_span\ndef f(t, y, p):\n    return y\n", "t_span is missing"),
         ("p = ['a']\ndef f(t, y, p):\n    return y*p[0]\n", "is not a number"),
-        ("y0 = {'a': 1}\ndef f(t, y, p):\n    return y\n", "y0 is a dict"),
+        ("y0 = {'a': 'x'}\ndef f(t, y, p):\n    return y\n", "has no number"),
         ("t_span = 3\ndef f(t, y, p):\n    return y\n", "t_span"),
         ("y0 = 'abc'\ndef f(t, y, p):\n    return y\n", "y0"),
         ("p = (1, 2, 3, 4)\ndef f(t, y, a, b):\n    return y\n", "it takes a, b, and p has 4 numbers"),

@@ -297,7 +297,70 @@ def test_parameters_of_libraries(tmp_path: Path, name: str):
     assert loaded(tmp_path, written(tmp_path, library, body, head)).n_parameters == count
 
 
-def test_parameters_of_several_shapes_are_refused(tmp_path: Path):
-    source = written(tmp_path, "jax", "return p[0] @ y + p[1]", "p = (jnp.ones((3, 3)), jnp.ones(3))\n")
-    with pytest.raises(ProblemError, match="several shapes"):
-        of_source(source)
+#: A library, lines before the function, its body, and the names of states and parameters.
+NESTED = {
+    "matrix and vector": (
+        "jax", "p = (jnp.ones((3, 3)), jnp.ones(3))\n", "W, b = p\nreturn jnp.tanh(W @ y + b)", "y1 y2 y3",
+        "W_1_1 W_1_2 W_1_3 W_2_1 W_2_2 W_2_3 W_3_1 W_3_2 W_3_3 b_1 b_2 b_3",
+    ),
+    "layers in a dict": (
+        "torch", "p = {'layers': [(torch.ones(1, 3), torch.ones(1))], 'k': 0.5, 'act': torch.tanh, 'bias': True}\n",
+        "W, b = p['layers'][0]\nreturn p['act'](W @ y + b) - p['k']*y", "y1 y2 y3",
+        "layers_1_1_1_1 layers_1_1_1_2 layers_1_1_1_3 layers_1_2_1 k",
+    ),
+    "a module of Equinox": (
+        "jax", "import equinox as eqx\np = eqx.nn.Linear(3, 3, use_bias=False, key=jax.random.PRNGKey(1))\n",
+        "return p(y)", "y1 y2 y3",
+        "weight_1_1 weight_1_2 weight_1_3 weight_2_1 weight_2_2 weight_2_3 weight_3_1 weight_3_2 weight_3_3",
+    ),
+    "a dataclass with an array": (
+        "jax", "from dataclasses import dataclass\n@dataclass\nclass P:\n    k: float\n    x: object\n"
+        "p = P(0.5, jnp.array([1.0, 2.0, 3.0]))\n", "return -p.k*y*p.x", "y1 y2 y3", "k x_1 x_2 x_3",
+    ),
+    "places beside numbers": (
+        "jax", "p = {'of': jnp.array([2, 0, 1]), 'k': 0.5}\n", "return -p['k']*y[p['of']]", "y1 y2 y3", "k",
+    ),
+    "a state with names": (
+        "jax", "y0 = {'x': 1.0, 'v': jnp.array([0.5, 0.25])}\np = 0.5\n",
+        "return {'v': -p*y['v']*y['x'], 'x': y['v'].sum()}", "v_1 v_2 x", "p",
+    ),
+    "a state of two arrays": (
+        "torch", "y0 = (torch.tensor([1.0, 0.5]), torch.tensor([0.0, 0.25]))\np = 0.5\n",
+        "q, v = y\nreturn v, -p*q", "q_1 q_2 v_1 v_2", "p",
+    ),
+    "a named tuple": (
+        "jax", "from typing import NamedTuple\nclass S(NamedTuple):\n    x: object\n    v: object\n"
+        "y0 = S(1.0, jnp.array([0.5]))\np = 0.5\n", "return S(y.v[0], -p*y.v*y.x)", "x v_1", "p",
+    ),
+    "one number": ("jax", "y0 = 1.0\np = 0.5\n", "return lax.cond(y > p, lambda: -p*y, lambda: -y**2)", "y", "p"),
+    "the slope of a number": ("jax", "y0 = 1.0\np = 0.5\n", "return -jax.grad(lambda x: p*x**4)(y)", "y", "p"),
+    "one number in PyTorch": ("torch", "y0 = 1.0\np = 0.5\n", "return -p*y*torch.sin(y)", "y", "p"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_states_and_parameters_may_be_nested(tmp_path: Path, name: str):
+    library, head, body, states, parameters = NESTED[name]
+    problem = loaded(tmp_path, written(tmp_path, library, body, head))
+    assert sorted(state.name for state in problem.states) == sorted(states.split())
+    assert sorted(item.name for item in problem.parameters) == sorted(parameters.split())
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "message"),
+    [
+        ("y0 = {'x': 1.0, 'v': 0.5}\n", "return {'x': y['v']}", "returns dict, and the state is dict"),
+        ("y0 = {'x': 1.0, 'v': 0.5}\n", "return {'x': y['v'], 'w': y['x']}", "keys are not those of the state"),
+        (
+            "y0 = {'x': 1.0, 'v': jnp.array([0.5, 1.0])}\n",
+            "return {'x': y['x'], 'v': y['x']}",
+            "2 numbers for 3 states",
+        ),
+        ("p = (jnp.ones(3), jnp.array([1.0, jnp.nan, 1.0]))\n", "return p[0]*y + p[1]", "'p_2_2' is nan"),
+        ("p = {'a': ['x', 1.0]}\n", "return y*p['a'][1]", "'p_a' is not a number"),
+        ("p = []\np.append(p)\n", "return y", "without end"),
+    ],
+)
+def test_nests_that_do_not_fit_are_refused(tmp_path: Path, head: str, body: str, message: str):
+    with pytest.raises(ProblemError, match=message):
+        of_source(written(tmp_path, "jax", body, head))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sciml_bench.importing.python_function import Call, from_file
+from sciml_bench.importing.trees import Key
 from sciml_bench.record.task import Task
-
-Stack = Callable[[Any], Any]
 
 
 class GivenFunction:
@@ -24,34 +21,39 @@ class GivenFunction:
         sys.path.insert(0, str(path.parent))
         function, given = from_file(path, task.options["function"])
         self._call = Call(function, given)
-        self._shape = np.shape(given.y0)
         names = [] if task.theta is None or task.numbers.wrt != "parameters" else list(task.theta.labels)
         by_name = {name: key for key, name in self._call.names.items()}
-        self._keys = [by_name[name] for name in names]
-        built = [*self._call.build(self._call.values).values()]
-        is_vector = [getattr(value, "shape", None) for value in built] == [(len(self._keys),)]
-        #: True if theta is the function's one vector of parameters.
-        self._takes_theta = is_vector and self._keys == [*self._call.values]
+        #: The places of parameters in theta.
+        self._places = {by_name[name]: place for place, name in enumerate(names)}
 
-    def closed(self, p: Any, stack: Stack) -> Callable[[Any, Any], Any]:
-        """The derivative of the flat state by time, with these parameters; ``stack`` makes an array of a sequence."""
-        call, shape, states = self._call, self._shape, self._call.states
-        if self._takes_theta:
-            function = call.closed(call.function, call.values, lambda _vector: p)
-        else:
-            values = {**call.values, **dict(zip(self._keys, p, strict=True))}
-            function = call.closed(call.function, values, _arrays(stack))
-        if len(shape) == 1:
+    def closed(self, p: Any, arrays: Any) -> Callable[[Any, Any], Any]:
+        """The derivative of the flat state by time, with these parameters.
 
-            def flat(t: Any, y: Any) -> Any:
-                result = function(t, y)
-                found = stack([result[name] for name in states] if isinstance(result, Mapping) else result)
-                return found if found.ndim == 1 else found.reshape(-1)
+        ``arrays`` makes arrays by ``asarray`` and ``concatenate``, as ``numpy`` and ``jax.numpy`` do.
+        """
+        call, places = self._call, self._places
 
-            return flat
-        return lambda t, y: stack(function(t, y.reshape(shape or (1,)))).reshape(-1)
+        def leaf(keys: Sequence[Key], shape: tuple[int, ...] | None) -> Any:
+            """Parameters that the model does not depend on are not in theta."""
+            found = [places.get(key) for key in keys]
+            if shape is None:
+                return call.values[keys[0]] if found[0] is None else p[found[0]]
+            first = found[0]
+            if first is not None and found == list(range(first, first + len(found))):
+                return (p if len(found) == len(places) else p[first : first + len(found)]).reshape(shape)
+            values = (call.values[key] if place is None else p[place] for key, place in zip(keys, found, strict=True))
+            return arrays.asarray(list(values)).reshape(shape)
 
+        function = call.closed(call.function, call.arguments.filled(leaf))
 
-def _arrays(stack: Stack) -> Callable[[Any], Any]:
-    """Arrays of objects, which the importer makes of vectors of parameters, as arrays of the library."""
-    return lambda value: stack(list(value.ravel())).reshape(value.shape) if isinstance(value, np.ndarray) else value
+        def of_vector(t: Any, y: Any) -> Any:
+            result = function(t, y)
+            is_array = isinstance(result, (list, tuple)) or hasattr(result, "shape")
+            found = arrays.asarray(result if is_array else call.parts(result)[0])
+            return found if found.ndim == 1 else found.reshape(-1)
+
+        def of_parts(t: Any, y: Any) -> Any:
+            parts = call.parts(function(t, call.state.of_vector(y)))
+            return arrays.concatenate([arrays.asarray(part).reshape(-1) for part in parts])
+
+        return of_vector if call.state.is_vector else of_parts

@@ -17,7 +17,7 @@ def build(task: Task) -> Program:
     program, given = DiffraxProgram(task), GivenFunction(task)
 
     def rhs(t: Any, y: Any, p: Any) -> Any:
-        return given.closed(p, jnp.asarray)(t, y)
+        return given.closed(p, jnp)(t, y)
 
     program.solve_for(rhs)
     return program

@@ -31,7 +31,7 @@ class GivenInSciPy(SciPyProgram):
         by_parameters = numbers.wrt == "parameters"
         p, y0 = (theta, np.asarray(numbers.y0)) if by_parameters else (np.asarray(numbers.p), theta)
         atol = point.atol * np.asarray(numbers.atol_scale)
-        return System(self._function.closed(p, np.asarray), y0, point.rtol, atol, {})
+        return System(self._function.closed(p, np), y0, point.rtol, atol, {})
 
     def _differentiated(self, inputs: Inputs) -> Differentiated:
         solved = [self._integrate(system) for system in (inputs.state, *inputs.augmented)]

@@ -18,15 +18,27 @@ def build(task: Task) -> Program:
 
     def rhs(t: Any, y: Any, p: Any) -> Any:
         # Not once a solve: an adjoint differentiates each evaluation, with a graph for each.
-        return given.closed(p, _stacked)(t, y)
+        return given.closed(p, _Arrays)(t, y)
 
     program.solve_for(rhs)
     return program
 
 
-def _stacked(values: Any) -> Any:
-    """A tensor, of a sequence of numbers and tensors of one number."""
-    if isinstance(values, torch.Tensor):
-        return values
-    like = next((value for value in values if isinstance(value, torch.Tensor)), torch.zeros((), dtype=torch.float64))
-    return torch.stack([torch.as_tensor(value, dtype=like.dtype, device=like.device) for value in values])
+class _Arrays:
+    """Makes tensors, of sequences of numbers and tensors of one number too."""
+
+    @staticmethod
+    def asarray(values: Any) -> Any:
+        """A tensor."""
+        if isinstance(values, torch.Tensor):
+            return values
+        zero = torch.zeros((), dtype=torch.float64)
+        if isinstance(values, (int, float)):
+            return zero + values
+        like = next((value for value in values if isinstance(value, torch.Tensor)), zero)
+        return torch.stack([torch.as_tensor(value, dtype=like.dtype, device=like.device) for value in values])
+
+    @staticmethod
+    def concatenate(parts: Any) -> Any:
+        """Vectors, one after the other."""
+        return torch.cat(parts)

@@ -84,7 +84,7 @@ class Network:
         every = (*self.compartments, *self.quantities, *self.species, *self.references, *self.reactions)
         keys = [*every, *(f"{name}{_AMOUNT}" for name in self.amounts)]
         # The conditions of a problem file add suffixes to names.
-        self.names = distinct(dict.fromkeys([*keys, *further]), (), longest=34)
+        self.names = distinct({key: key for key in (*keys, *further)}, (), longest=34)
         self._symbols = {key: Traced("name", name) for key, name in self.names.items()}
         self._time = Traced("name", "t")
         self._starting: list[str] = []
