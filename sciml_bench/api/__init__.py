@@ -297,20 +297,36 @@ def report(
     return target
 
 
-def problem(name: Path | str) -> Problem | Model:
-    """Load and check a problem of the catalog or a problem file, with its equations as SymPy expressions.
+def problem(
+    name: Path | str | Callable[..., Any],
+    y0: Any = None,
+    p: Any = (),
+    t_span: tuple[float, float] | None = None,
+    t_eval: Sequence[float] = (),
+) -> Problem | Model:
+    """Load and check a problem of the catalog, a problem file or a function, with its equations as SymPy expressions.
 
     >>> robertson = api.problem("robertson")
     >>> robertson.title, [state.name for state in robertson.states]
     ('Robertson: autocatalytic reaction of three species', ['y1', 'y2', 'y3'])
+    >>> api.problem(lambda t, y, k: -k * y, [1.0], [0.3], (0, 5)).parameter_labels
+    ('k',)
+
+    The other arguments belong to a function: see :func:`write_problem`.
 
     Raises:
-        UsageError: the catalog has no such problem.
-        ProblemError: the file is wrong; the message names the line.
+        UsageError: the catalog has no such problem; or a function has no initial state or time span.
+        ProblemError: the file or the function is wrong; the message names the line.
     """
+    from sciml_bench.importing.importer import loaded, of_function
+    from sciml_bench.importing.python_function import Given
     from sciml_bench.models.load import load_declared
     from sciml_bench.problem import catalog
 
+    if callable(name):
+        if y0 is None or t_span is None:
+            raise UsageError("a function needs its initial state and time span: problem(f, y0, p, t_span)")
+        return loaded(of_function(name, Given(y0, t_span, p, t_eval)))
     is_file = isinstance(name, Path) or str(name).endswith(".toml")
     return load_declared(Path(name) if is_file else catalog.path(str(name)))
 
@@ -355,7 +371,7 @@ def write_problem(
     function: Callable[..., Any],
     file: Path | str,
     *,
-    y0: Sequence[float],
+    y0: Any,
     t_span: tuple[float, float],
     p: Any = (),
     t_eval: Sequence[float] = (),
@@ -363,8 +379,8 @@ def write_problem(
     """Write a right-hand side ``f(t, y, p)`` as a problem file, which every other function takes, and return its path.
 
     The function may also be ``f(t, y)``, ``f(t, y, a, b)`` or ``f(y, t, ...)``, written with NumPy, ``math``,
-    ``jax.numpy`` or PyTorch. ``p`` are its parameters: numbers, a dict, a dataclass or a named tuple of numbers. The
-    problem file is checked against the function at random points.
+    ``jax.numpy`` or PyTorch. ``y0`` is its initial state and ``p`` its parameters: numbers, arrays, dicts, dataclasses,
+    named tuples, or these inside one another. The problem file is checked against the function at random points.
 
     >>> def decay(t, y, k):
     ...     return -k * y
@@ -379,6 +395,5 @@ def write_problem(
     from sciml_bench.importing.python_function import Given
 
     path = Path(file)
-    text = of_function(function, Given(y0, (float(t_span[0]), float(t_span[1])), p, t_eval))
-    path.write_text(text, encoding="utf-8")
+    path.write_text(of_function(function, Given(y0, t_span, p, t_eval)), encoding="utf-8")
     return path

@@ -15,7 +15,7 @@ from sympy import Symbol
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.numba_fields import field_functions
 from sciml_bench.emit.scalar_jacobian import entries_of_jacobian
-from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.statements import needed, straight_line
 from sciml_bench.emit.variation import Named, Tangent, Variation
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import Problem
@@ -158,7 +158,7 @@ class _Writer:
         tangent = self.variation.tangent
         own = (*tangent.direction, *(target for target, _ in tangent.named))
         taken = {*self.variation.taken, *(s.name for s in own)}
-        program = straight_line(named, outputs, avoid=taken).needed().without_aliases()
+        program = straight_line(needed(named, outputs), outputs, avoid=taken).needed().without_aliases()
         used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
         printer = self.context.printer()
         lines = [*self._read(self.variation.parameters, "p", used), *self._read(self.variation.states, "y", used)]

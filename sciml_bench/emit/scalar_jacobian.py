@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import sympy
 
 from sciml_bench.emit.context import Context
-from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.statements import needed, straight_line
 from sciml_bench.emit.variation import Named, Tangent, Variation
 from sciml_bench.problem.operators import Node
 
@@ -141,7 +141,7 @@ class _Writer:
     ) -> tuple[list[str], list[Node]]:
         """The lines that compute what the outputs share, and the outputs; ``columns`` are read after the state."""
         taken = {*self.variation.taken, *(s.name for c in columns for s in (*c.direction, *(t for t, _ in c.named)))}
-        program = straight_line(named, outputs, avoid=taken).needed().without_aliases()
+        program = straight_line(needed(named, outputs), outputs, avoid=taken).needed().without_aliases()
         used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
         printer = self.context.printer()
         state = self._read_all(columns) if columns else self.context.unpack_state(used)

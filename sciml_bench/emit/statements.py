@@ -30,13 +30,8 @@ class Program:
 
     def needed(self) -> Program:
         """Remove statements that no output depends on."""
-        wanted = {symbol for output in self.outputs for symbol in output.free_symbols}
-        kept: list[Statement] = []
-        for statement in reversed(self.statements):
-            if statement.symbol in wanted:
-                kept.append(statement)
-                wanted |= statement.expr.free_symbols
-        return replace(self, statements=tuple(reversed(kept)))
+        kept = needed([(statement.symbol, statement.expr) for statement in self.statements], self.outputs)
+        return replace(self, statements=tuple(Statement(symbol, expr) for symbol, expr in kept))
 
     def without_aliases(self) -> Program:
         """Remove statements that only rename a symbol."""
@@ -57,6 +52,17 @@ class PairTable:
 
     symbol: Symbol
     size: int
+
+
+def needed(named: Sequence[tuple[Symbol, Node]], outputs: Iterable[Node]) -> list[tuple[Symbol, Node]]:
+    """The definitions, in a valid order, that outputs depend on."""
+    wanted = {symbol for output in outputs for symbol in output.free_symbols}
+    kept: list[tuple[Symbol, Node]] = []
+    for symbol, expr in reversed(named):
+        if symbol in wanted:
+            kept.append((symbol, expr))
+            wanted |= expr.free_symbols
+    return kept[::-1]
 
 
 def straight_line(named: Sequence[tuple[Symbol, Node]], outputs: Sequence[Node], avoid: Iterable[str] = ()) -> Program:
@@ -133,12 +139,16 @@ def _ordered(statements: list[Statement]) -> tuple[Statement, ...]:
         waiting = [statement]
         while waiting:
             last = waiting[-1]
-            needed = sorted(last.expr.free_symbols & by_symbol.keys() - done.keys(), key=lambda s: s.name)
+            needed = sorted((s for s in last.expr.free_symbols if s in by_symbol and s not in done), key=_name)
             if last.symbol in done or not needed:
                 done.setdefault(last.symbol, waiting.pop())
             else:
                 waiting.extend(by_symbol[symbol] for symbol in reversed(needed))
     return tuple(done.values())
+
+
+def _name(symbol: Symbol) -> str:
+    return symbol.name
 
 
 class _PairExpander:

@@ -8,7 +8,7 @@ equation that it is part of. Entries that are always zero are nowhere.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import count
@@ -183,22 +183,35 @@ class Variation:
     def _by_statements(self, variables: Sequence[Symbol]) -> dict[tuple[int, int], Node]:
         """The derivatives by the chain rule, statement after statement."""
         places = {variable: j for j, variable in enumerate(variables)}
-        rows: dict[Symbol, dict[int, Node]] = {variable: {j: sympy.S.One} for variable, j in places.items()}
+        rows: dict[Node, dict[int, Node]] = {variable: {j: sympy.S.One} for variable, j in places.items()}
         statements, outputs = self.steps
 
         def row(expr: Node) -> dict[int, Node]:
             terms: defaultdict[int, list[Node]] = defaultdict(list)
-            for inner in sorted(expr.free_symbols & rows.keys(), key=lambda s: s.name):
-                if rows[inner] and (slope := derivative(expr, inner)) != 0:
-                    factor = self._short(slope)
-                    for j, entry in rows[inner].items():
-                        terms[j].append(factor * entry)
+            for factor, inner in self._factors(expr, rows.keys()):
+                for j, entry in (rows[inner] if inner in rows else row(inner)).items():
+                    terms[j].append(factor * entry)
             found = {j: sympy.Add(*parts) for j, parts in terms.items()}
             return {j: entry for j, entry in found.items() if entry != 0}
 
         for target, expr in statements:
             rows[target] = {j: self._named_row(target, j, entry) for j, entry in row(expr).items()}
         return {(i, j): entry for i, expr in enumerate(outputs) for j, entry in sorted(row(expr).items())}
+
+    def _factors(self, expr: Node, known: Container[Node]) -> Iterator[tuple[Node, Node]]:
+        """The derivative of an expression as a sum of factors of derivatives of others."""
+        if isinstance(expr, sympy.Add):
+            yield from ((sympy.S.One, term) for term in expr.args)
+        elif isinstance(expr, sympy.Function) and len(expr.args) == 1 and not expr.args[0].is_Symbol:
+            # Once, not for each symbol inside.
+            inner = sympy.Dummy(real=True)
+            slope = derivative(expr.func(inner), inner)
+            if slope != 0:
+                yield self._short(slope.xreplace({inner: expr.args[0]})), expr.args[0]
+        else:
+            for inner in sorted((s for s in _free(expr) if s in known), key=lambda s: s.name):
+                if (slope := derivative(expr, inner)) != 0:
+                    yield self._short(slope), inner
 
     def _named_row(self, target: Symbol, j: int, entry: Node) -> Node:
         if entry.is_Atom:

@@ -74,7 +74,7 @@ def of_function(function: Callable[..., Any], given: Given) -> str:
     compare_values(function, given, formula, made.value)
     compare_derivatives(function, given, formula, made.value)
     try:
-        _loaded(made.text)
+        loaded(made.text)
     except ProblemError as error:
         raise _refused(function, f"its formula is refused: {error.message}", error.cure) from error
     return made.text
@@ -88,7 +88,7 @@ def of_sbml(path: Path, t_span: tuple[float, float]) -> tuple[str, tuple[str, ..
     """
     equations, notes = equations_of(path, t_span)
     try:
-        plain = _loaded(written(equations).text)
+        plain = loaded(written(equations).text)
         scales = dict(zip(equations.states, scales_of(plain), strict=True))
         text = written(replace(equations, scales=scales)).text
     except Refusal as error:
@@ -106,13 +106,13 @@ def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, 
     """
     found = imported(path, stem)
     try:
-        plain = _loaded(written(found.equations).text, found.files)
+        plain = loaded(written(found.equations).text, found.files)
         if found.settling:
             duration = settling_time(plain, found.settling)
             note = f"a period of {duration:g} is in the place of equilibria; at these parameters it is long enough"
             found = imported(path, stem, duration)
             found = replace(found, notes=(*found.notes, note))
-            plain = _loaded(written(found.equations).text, found.files)
+            plain = loaded(written(found.equations).text, found.files)
         # Quantities of conditions are states too, after the model's.
         scales = dict(zip(found.equations.states, scales_of(plain), strict=False))
         text = written(replace(found.equations, scales=scales)).text
@@ -123,7 +123,7 @@ def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, 
     return text, found.files, found.notes
 
 
-def _loaded(text: str, files: Mapping[str, str] | None = None) -> Problem:
+def loaded(text: str, files: Mapping[str, str] | None = None) -> Problem:
     """The problem of a file's text, and of the texts of files next to it."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         # Said again when the file is used, with its own name.

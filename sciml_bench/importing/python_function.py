@@ -32,6 +32,8 @@ from sciml_bench.importing.trees import Key, Tree, Unclear, named, renamed
 
 _INITIAL, _PARAMETERS = ("y0", "u0", "x0", "initial"), ("p", "params", "parameters", "theta", "args")
 _SPANS = ("t_span", "tspan", "span")
+#: Formulas of more parameters, number by number, take minutes wherever they are used.
+_MOST_PARAMETERS = 2000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +108,9 @@ def traced(function: Callable[..., Any], given: Given) -> Equations:
     result = call.with_formulas()
     used = names_in(result)
     kept = {name: call.values[key] for key, name in call.names.items() if name in used}
-    saved = [float(time) for time in given.t_eval if time != given.t_span[0]]
-    return Equations(call.name, call.states, kept, result, given.t_span, saved)
+    start, end = map(float, given.t_span)
+    saved = [float(time) for time in given.t_eval if time != start]
+    return Equations(call.name, call.states, kept, result, (start, end), saved)
 
 
 class Call:
@@ -132,6 +135,11 @@ class Call:
             found = parameters(given.p, arguments[2:], self.plain)
         except Unclear as error:
             raise self.error(*error.args) from None
+        if (count := len(found.names)) > _MOST_PARAMETERS:
+            raise self.error(
+                f"it has {count} parameters, and formulas take at most {_MOST_PARAMETERS}.",
+                "Write a problem file with the layers under [networks].",
+            )
         self.arguments, self.values, self._rest = found.arguments, found.arguments.values, arguments[2:]
         self.state = self._state()
         self.states = self._states(arguments[0 if self.time_second else 1].name)
@@ -298,7 +306,7 @@ class Call:
         """The numbers and arrays that the function returned, in the order of the states.
 
         Raises:
-            ProblemError: they are not those of the state.
+            ProblemError: their structure is not the state's.
         """
         if not self.state.is_one:
             try:

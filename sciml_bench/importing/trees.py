@@ -168,7 +168,7 @@ class _Nested:
         # The derivative of a named tuple may be a plain one.
         by_key = found.keys() == self.inner.keys()
         if not by_key and isinstance(self.value, Mapping):
-            raise Unclear("it returns a dict whose keys are not those of the state.", "Name the derivatives alike.")
+            raise Unclear("it returns a dict with other keys than the state.", "Name the derivatives as the states.")
         for (key, node), part in zip(self.inner.items(), found.values(), strict=True):
             yield from node.parts(found[key] if by_key else part)
 

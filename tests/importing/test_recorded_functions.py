@@ -350,7 +350,7 @@ def test_states_and_parameters_may_be_nested(tmp_path: Path, name: str):
     ("head", "body", "message"),
     [
         ("y0 = {'x': 1.0, 'v': 0.5}\n", "return {'x': y['v']}", "returns dict, and the state is dict"),
-        ("y0 = {'x': 1.0, 'v': 0.5}\n", "return {'x': y['v'], 'w': y['x']}", "keys are not those of the state"),
+        ("y0 = {'x': 1.0, 'v': 0.5}\n", "return {'x': y['v'], 'w': y['x']}", "with other keys than the state"),
         (
             "y0 = {'x': 1.0, 'v': jnp.array([0.5, 1.0])}\n",
             "return {'x': y['x'], 'v': y['x']}",
@@ -358,6 +358,7 @@ def test_states_and_parameters_may_be_nested(tmp_path: Path, name: str):
         ),
         ("p = (jnp.ones(3), jnp.array([1.0, jnp.nan, 1.0]))\n", "return p[0]*y + p[1]", "'p_2_2' is nan"),
         ("p = {'a': ['x', 1.0]}\n", "return y*p['a'][1]", "'p_a' is not a number"),
+        ("p = (jnp.ones((50, 50)), 1.0)\n", "return y*p[1]", "2501 parameters, and formulas take at most 2000"),
         ("p = []\np.append(p)\n", "return y", "without end"),
     ],
 )
