@@ -316,7 +316,8 @@ class Program(ABC):
     the place of ``prepare``: what varies from call to call is the data, not the weights.
 
     ``prepare`` and ``prepare_samples`` are untimed and move the inputs to the framework. ``solve`` and ``gradient`` are
-    timed together with ``synchronise``, which must not return before the computation has ended. ``read_*`` are untimed,
+    timed together with ``synchronise``, which must not return before the computation has ended; each computes, and
+    returns an output that later calls leave alone, as several may be read after the last. ``read_*`` are untimed,
     return NumPy, and raise :class:`~sciml_bench.record.outcome.SolverFailure` if the library reports failure.
     """
 

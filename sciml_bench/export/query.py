@@ -69,7 +69,7 @@ _WAYS = ("to", "from")
 _INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
 _HALF = {
     "outcome": "VARCHAR", "first_ns": "BIGINT", "warm_up_ns": "BIGINT[]", "ns": "BIGINT[]", "steady": _STEADY,
-    "inside": _INSIDE, "statistics": "MAP(VARCHAR, DOUBLE)", "working_bytes": "BIGINT",
+    "inside": _INSIDE, "prepare_ns": "BIGINT", "statistics": "MAP(VARCHAR, DOUBLE)", "working_bytes": "BIGINT",
     "to_device_ns": "BIGINT[]", "from_device_ns": "BIGINT[]",
 }  # fmt: skip
 _SOLVE = _HALF | {

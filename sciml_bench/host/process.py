@@ -116,16 +116,20 @@ class Clock:
 
     _stopped_ns = 0
 
+    def __init__(self) -> None:
+        # Bound before an adapter is imported, which might replace the function of the module.
+        self._count_ns = time.perf_counter_ns
+
     def now_ns(self) -> int:
         """Nanoseconds on a clock that is the same for all processes of the machine until it is stopped first."""
-        return time.perf_counter_ns() - self._stopped_ns
+        return self._count_ns() - self._stopped_ns
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Leave the body out."""
-        start_ns = time.perf_counter_ns()
+        start_ns = self._count_ns()
         yield
-        self._stopped_ns += time.perf_counter_ns() - start_ns
+        self._stopped_ns += self._count_ns() - start_ns
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -21,9 +21,10 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
-from sciml_bench.host.process import Displacements, rss_bytes, working_bytes
+from sciml_bench.host.process import Displacements, rss_bytes
 from sciml_bench.measure import gradient_check
 from sciml_bench.measure.enough import is_enough
+from sciml_bench.measure.loop_checks import check_loop
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
     TRANSFERS,
@@ -52,7 +53,7 @@ from sciml_bench.record.point import (
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 
 _STREAMS = {"solve": 0, "gradient": 1}
-_WARM_UP, _STEADY, _BLOCKING, _MEMORY, _TRANSFER = range(5)
+_WARM_UP, _STEADY, _BLOCKING, _, _TRANSFER = range(5)
 
 # The parts of a first call that frameworks report, in the order in which they happen.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
@@ -98,6 +99,7 @@ class HalfLog(Generic[H]):
             ns=self.steady.ns,
             steady=self.settled,
             inside=self.steady.inside,
+            prepare_ns=self.steady.median_prepare_ns,
             working_bytes=self.working_bytes,
             to_device_ns=self.to_device_ns,
             from_device_ns=self.from_device_ns,
@@ -319,10 +321,10 @@ class CellMeasurer:
             half.settled = steady_state(half.steady.ns)
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
+            half.working_bytes = check_loop(
+                self._program, self._task, self._task.points[index], call, half.steady, self._phases.clock
+            )
             if not half.steady.truncated:
-                inputs = call.prepare(next(self._thetas(call, index, _MEMORY)))
-                measured = working_bytes if self._on_host else self._program.working_device_bytes
-                half.working_bytes = measured(lambda: call.synchronise(call.run(inputs)))
                 self._measure_transfers(half, call, index)
         if half.outcome is None and half.unchecked:
             half.fail(Outcome.UNCHECKED, gradient_check.PHASE, "the reference has no gradient")
@@ -353,8 +355,8 @@ class CellMeasurer:
             self._meter.loop(index, call.kind, lambda: len(half.steady.samples)),
             self.displacements.watched(),
         ):
-            rule = steady_rule(self._task.sampling)
             between, sampling = self._turn_token.between_calls, self._task.sampling
+            rule = steady_rule(sampling)
             half.steady.fill(call, thetas, self._phases.clock, self._limit_s, rule, between, batched=sampling)
         # Workers that are still in this loop end it first.
         self._turn_token.wait(position + 1)

@@ -16,6 +16,7 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Inside, IntArray, Program, Solution, Varied
 from sciml_bench.host.process import Clock
+from sciml_bench.measure.answers import Answers
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Sampling, Task
 
@@ -90,6 +91,10 @@ class Call:
     synchronise: Callable[[Any], None]
     read: Callable[[Any], Any]
     inside: Callable[[Any], Inside | None] = lambda _output: None
+    #: ``prepare`` at another point.
+    prepare_at: Callable[[Varied, Point], Any] = lambda _varied, _point: None
+    #: The numbers of a result.
+    numbers: Callable[[Any], FloatArray] = np.asarray
 
 
 def solve_call(program: Program, task: Task, point: Point) -> Call:
@@ -101,7 +106,7 @@ def solve_call(program: Program, task: Task, point: Point) -> Call:
         _check("solution", np.asarray(solution.ys), shape)
         return solution
 
-    return Call("solve", _prepare(program, task, point), program.solve, program.synchronise, read, program.inside)
+    return _call("solve", program, task, point, program.solve, read, lambda solution: solution.ys)
 
 
 def gradient_call(program: Program, task: Task, point: Point) -> Call:
@@ -114,13 +119,23 @@ def gradient_call(program: Program, task: Task, point: Point) -> Call:
         _check("loss", np.asarray(gradient.loss), ())
         return gradient
 
-    return Call("gradient", _prepare(program, task, point), program.gradient, program.synchronise, read, program.inside)
+    def numbers(gradient: Gradient) -> FloatArray:
+        return np.concatenate([[gradient.loss], np.ravel(gradient.gradient)])
+
+    return _call("gradient", program, task, point, program.gradient, read, numbers)
 
 
-def _prepare(program: Program, task: Task, point: Point) -> Callable[[Any], Any]:
-    """Return how the inputs of calls are made: of theta, or for a model of the places of its samples."""
+def _call(
+    kind: str, program: Program, task: Task, point: Point,
+    run: Callable[[Any], Any], read: Callable[[Any], Any], numbers: Callable[[Any], FloatArray],
+) -> Call:  # fmt: skip
+    """A kind of call; its inputs are made of theta, or for a model of the places of its samples."""
     prepare = program.prepare if task.learning is None else program.prepare_samples
-    return lambda varied: prepare(varied, point)
+
+    def at(varied: Any, point: Point = point) -> Any:
+        return prepare(varied, point)
+
+    return Call(kind, at, run, program.synchronise, read, program.inside, at, numbers)
 
 
 def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -172,15 +187,25 @@ def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[Fl
 
 @dataclass
 class Loop:
-    """Samples of a loop of calls; ``truncated`` when the time limit cut it before its minimum count."""
+    """Samples of a loop of calls; ``truncated`` when the time limit cut it before its minimum count.
+
+    ``prepare_ns`` are the times in which its inputs were prepared, ``answers`` some of its outputs.
+    """
 
     samples: list[Sample] = field(default_factory=list)
     truncated: bool = False
+    prepare_ns: list[int] = field(default_factory=list)
+    answers: Answers = field(default_factory=Answers)
 
     @property
     def ns(self) -> tuple[int, ...]:
         """The timed part of each call."""
         return tuple(sample.ns for sample in self.samples)
+
+    @property
+    def median_prepare_ns(self) -> int | None:
+        """The median time in which inputs were prepared; ``None`` before there are any."""
+        return round(statistics.median(self.prepare_ns)) if self.prepare_ns else None
 
     @property
     def inside(self) -> dict[str, tuple[int, ...]] | None:
@@ -216,7 +241,7 @@ class Loop:
                 return
             if count:
                 between()
-            self._batch(call, [call.prepare(next(thetas)) for _ in range(self._size(batched))], clock)
+            self._batch(call, [self._prepared(call, next(thetas), clock) for _ in range(self._size(batched))], clock)
             now_s = (clock.now_ns() - start) / 1e9
             longest_s = max(longest_s, now_s - elapsed_s)
             elapsed_s = now_s
@@ -230,16 +255,24 @@ class Loop:
         longest_ns = max(sample.ns + sample.read_ns for sample in self.samples[-_LOOKED_AT:])
         return max(1, min(int(_BATCH_S * 1e9 / max(1, longest_ns)), _LARGEST_BATCH, wanted - count))
 
-    def _batch(self, call: Call, inputs: list[Any], clock: Clock) -> None:
+    def _prepared(self, call: Call, varied: Varied, clock: Clock) -> tuple[Varied, Any]:
+        start_ns = clock.now_ns()
+        inputs = call.prepare(varied)
+        self.prepare_ns.append(clock.now_ns() - start_ns)
+        return varied, inputs
+
+    def _batch(self, call: Call, inputs: list[tuple[Varied, Any]], clock: Clock) -> None:
         """Run all, then read all; if one raises, the samples before it are kept."""
         done: list[_Done] = []
         try:
-            for item in inputs:
+            for _, item in inputs:
                 # A comprehension would lose what ran before an error.
-                done.append(_run(call, item, clock))  # noqa: PERF401
+                done.append(_run(call, item, clock))
         finally:
-            for item in done:
-                self.samples.append(_read(call, item, clock)[1])
+            for (varied, _), item in zip(inputs, done, strict=False):
+                result, sample = _read(call, item, clock)
+                self.samples.append(sample)
+                self.answers.offer(varied, result, call.numbers)
 
 
 TRANSFERS = 5

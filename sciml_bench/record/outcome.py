@@ -27,6 +27,7 @@ class Outcome(StrEnum):
     UNCHECKED = "unchecked"
     DIVERGED = "diverged"
     RECOMPILED = "recompiled"
+    INVALID = "invalid"
     CRASH = "crash"
 
     @property
@@ -55,6 +56,7 @@ _SENTENCES = {
     Outcome.UNCHECKED: "a gradient was returned, but nothing says whether it is right, so it has no time",
     Outcome.DIVERGED: "the training threw its parameters far away",
     Outcome.RECOMPILED: "the framework traced or compiled again inside a timed loop",
+    Outcome.INVALID: "timed calls returned outputs that they did not compute",
     Outcome.CRASH: "the worker process died",
 }
 

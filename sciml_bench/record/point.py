@@ -94,6 +94,7 @@ class Half:
     steady loop. ``steady`` says whether that loop had settled, and from which call on (see ``measure.steady``);
     ``None`` for a loop that is too short to judge. ``inside`` holds the framework's own times of each call behind a
     bridge (see ``adapters.base``), a list for each name; ``None`` for a framework that Python calls directly.
+    ``prepare_ns`` is the median time in which the inputs of a steady call were prepared, which is in no sample.
     ``statistics`` are the solver's own counts in the scored call, ``scores`` its errors. ``working_bytes`` is the peak
     memory of one warm call beyond what the worker held before it, on a GPU the device's; ``None`` if it is not known.
     ``to_device_ns`` are times in which the inputs of a call reached a GPU, ``from_device_ns`` times in which its result
@@ -111,6 +112,7 @@ class Half:
     working_bytes: int | None = None
     to_device_ns: tuple[int, ...] = ()
     from_device_ns: tuple[int, ...] = ()
+    prepare_ns: int | None = None
 
     def __post_init__(self) -> None:
         if self.steady is not None and self.steady["start"] < 0:

@@ -18,7 +18,10 @@ from sciml_bench.verify.evidence import Intent
 # The check of a record's training: planned, whole, and consistent at its end.
 
 # These may be found out when every step was taken.
-_AFTER_ALL = (Outcome.OK, Outcome.RECOMPILED, Outcome.BUILD_ERROR, Outcome.CRASH, Outcome.NONFINITE, Outcome.DIVERGED)
+_AFTER_ALL = (
+    Outcome.OK, Outcome.RECOMPILED, Outcome.INVALID, Outcome.BUILD_ERROR, Outcome.CRASH, Outcome.NONFINITE,
+    Outcome.DIVERGED,
+)  # fmt: skip
 
 
 def training(record: Record, intent: Intent) -> Iterator[str]:
@@ -254,6 +257,13 @@ def recompiled(record: Record, _intent: Intent) -> Iterator[str]:
             yield f"at rtol {point.rtol:g}: {point.message or Outcome.RECOMPILED.sentence}"
 
 
+def computed(record: Record, _intent: Intent) -> Iterator[str]:
+    """Timed calls computed their outputs."""
+    for point in record.points:
+        if Outcome.INVALID in (half.outcome for half in point.halves.values()):
+            yield f"at rtol {point.rtol:g}: {point.message or Outcome.INVALID.sentence}"
+
+
 def pinned(record: Record, intent: Intent) -> Iterator[str]:
     """Workers were pinned to as many processors as planned."""
     affinity = record.threads.get("affinity")
@@ -292,7 +302,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         outcome, cell, place, ladder, inputs, spec, sample_values, sample_counts, wall, first_gradient, cold, warm,
-        recompiled, pinned, steady, training, environment, versions,
+        recompiled, computed, pinned, steady, training, environment, versions,
     )
 }  # fmt: skip
 

@@ -128,7 +128,8 @@ def test_scored_calls_are_unperturbed_and_loops_are_not(monkeypatch: pytest.Monk
     monkeypatch.setattr(programs, "good", Notes)
     events_of("good", points=(Point(1e-4, 1e-4),))
     assert thetas[:2] == [RATES, RATES]
-    assert len(set(thetas[2:])) == len(thetas[2:]) == 10
+    # One of each steady loop is computed again.
+    assert (len(set(thetas[2:])), len(thetas[2:])) == (8, 10)
     assert RATES not in thetas[2:]
 
 

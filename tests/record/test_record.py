@@ -122,7 +122,7 @@ def test_migration_gives_every_field_of_the_newest_schema():
         of_half = {item.name: item for item in dataclasses.fields(kind)}
         found = set(data["points"][0][half])
         assert found <= set(of_half)
-        assert set(of_half) - found == {"to_device_ns", "from_device_ns"}
+        assert set(of_half) - found == {"to_device_ns", "from_device_ns", "prepare_ns"}
 
 
 def test_record_of_the_third_schema_loses_nothing():

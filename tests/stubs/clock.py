@@ -9,6 +9,7 @@ class FakeClock(Clock):
     """Time passes only when somebody sleeps, or by ``step_ns`` with every look at it."""
 
     def __init__(self, step_ns: int = 0):
+        super().__init__()
         self.ns = 0
         self.step_ns = step_ns
 

@@ -144,6 +144,13 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
                 first["solve"].update(outcome="recompiled"),
             ),
         ),
+        "an answer from memory": (
+            "computed",
+            lambda: (
+                first.update(outcome="invalid", message="4 timed solves returned the same output"),
+                first["solve"].update(outcome="invalid"),
+            ),
+        ),
         "two processors for one thread": ("pinned", lambda: record["threads"].update(affinity="0,1")),
         "the steady part starts behind the samples": (
             "steady",

@@ -1,0 +1,56 @@
+"""Adapters that lie about their timed calls, and honest ones that look like them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from stubs.tasks import stub_task
+
+from sciml_bench.host.process import Clock
+from sciml_bench.measure.protocol import Event, PointDone, decode, encode
+from sciml_bench.measure.worker import measure
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import PointResult
+from sciml_bench.record.task import Point, Sampling
+
+pytestmark = pytest.mark.usefixtures("fake_time")
+
+
+def point_of(program: str, **changes: Any) -> PointResult:
+    """The one point of a program of :mod:`stubs.liars`."""
+    events: list[Event] = []
+    sampling = Sampling(warm_up_calls=1, steady_calls=12, steady_s=0.0, max_steady_calls=50, perturbation=1e-6)
+    task = stub_task(f"stubs.liars:{program}", points=(Point(1e-6, 1e-6),), sampling=sampling, **changes)
+    measure(task, lambda event: events.append(decode(encode(event))), Clock(), 60.0)
+    return [event.result for event in events if isinstance(event, PointDone) and event.complete][-1]
+
+
+@pytest.mark.parametrize(
+    ("program", "evidence"),
+    [
+        ("RemembersWhatIsClose", "returned the same output to the last digit, and one 3% away returns another"),
+        ("RemembersThePoint", "and so does one 3% away, where the loss is another by"),
+        ("RemembersAndShakes", "times as long for an input 3% away as the timed ones"),
+        ("ReturnsTheSameMemory", "returned the same output to the last digit"),
+        ("SolvesWhilePreparing", "times as long at rtol 1e-06 as at 0.1: it solves"),
+    ],
+)
+def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str) -> None:
+    point = point_of(program)
+    assert point.solve.outcome is Outcome.INVALID
+    assert evidence in point.message
+
+
+@pytest.mark.parametrize("program", ["Works", "PreparesSlowly", "SumsInAnyOrder"])
+def test_honest_programs_pass(program: str) -> None:
+    assert {half.outcome for half in point_of(program).halves.values()} == {Outcome.OK}
+
+
+def test_a_solution_without_its_parameters_passes_where_nothing_says_that_it_has_them() -> None:
+    point = point_of("DependsOnNothing", reference=None)
+    assert Outcome.INVALID not in {half.outcome for half in point.halves.values()}
+
+
+def test_the_time_of_preparing_is_told() -> None:
+    assert point_of("PreparesSlowly").solve.prepare_ns == pytest.approx(2e6, rel=0.01)
