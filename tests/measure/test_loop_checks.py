@@ -32,7 +32,6 @@ def point_of(program: str, **changes: Any) -> PointResult:
         ("RemembersWhatIsClose", "returned the same output to the last digit, and one 3% away returns another"),
         ("RemembersThePoint", "and so does one 3% away, where the loss is another by"),
         ("RemembersAndShakes", "times as long for an input 3% away as the timed ones"),
-        ("ReturnsTheSameMemory", "returned the same output to the last digit"),
         ("SolvesWhilePreparing", "times as long at rtol 1e-06 as at 0.1: it solves"),
     ],
 )

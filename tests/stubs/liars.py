@@ -108,18 +108,6 @@ class PreparesSlowly(Decay):
         return super().prepare(theta, point)
 
 
-class ReturnsTheSameMemory(Decay):
-    """Writes every result into the same array, which still holds another one when it is read."""
-
-    def __init__(self, task: Task):
-        super().__init__(task)
-        self.out = np.empty((len(self.times), len(self.y0)))
-
-    def solve(self, inputs: Any) -> Any:
-        self.out[:] = super().solve(inputs)
-        return self.out
-
-
 class DependsOnNothing(Decay):
     """Has a solution without its parameters, to the last digit."""
 
