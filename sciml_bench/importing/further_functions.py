@@ -40,6 +40,21 @@ def interp(x: Any, places: Any, values: Any, left: Any = None, right: Any = None
     return array([one(place) for place in np.ravel(np.array(x, dtype=object))]).reshape(np.shape(x))
 
 
+def piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **options: Any) -> Any:
+    """``np.piecewise``: values, or functions of x, where conditions hold; a later one before an earlier one."""
+    tests = list(conditions) if isinstance(conditions, (list, tuple)) else [conditions]
+    if len(functions) not in (len(tests), len(tests) + 1):
+        raise Unsupported("np.piecewise has a function for each condition, and perhaps one more")
+
+    def value(function: Any) -> Any:
+        return function(x, *args, **options) if callable(function) else function
+
+    found = value(functions[-1]) if len(functions) > len(tests) else 0.0
+    for test, function in zip(tests, functions, strict=False):
+        found = where(test, value(function), found)
+    return found
+
+
 def _square(matrix: Any) -> Any:
     rows = np.array(matrix, dtype=object)
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:

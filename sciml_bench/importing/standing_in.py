@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.further_functions import LINALG, SPECIAL, interp
+from sciml_bench.importing.further_functions import LINALG, SPECIAL, interp, piecewise
 from sciml_bench.importing.traced import FUNCTIONS, UFUNCS, array, is_traced, number_of
 
 
@@ -33,6 +33,7 @@ _JOINED = {
 }
 _ARRAYS: dict[str, Any] = {
     "interp": interp,
+    "piecewise": piecewise,
     "array": array,
     "asarray": array,
     "asanyarray": array,
@@ -77,8 +78,15 @@ def stand_in(value: Any) -> Any:
     if isinstance(value, ModuleType):
         if value is math:
             return _StandIn(math, _of_math() | {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf})
+        if value.__name__ == "scipy.interpolate":
+            return _StandIn(value, {name: stand_in(part) for name, part in vars(value).items() if callable(part)})
         further = _MODULES.get(value.__name__)
         return value if further is None else _StandIn(value, further)
+    if any(str(getattr(each, "__module__", "")).startswith("scipy.interpolate") for each in (value, type(value))):
+        # Only for users who have it, as it takes long to import.
+        from sciml_bench.importing import curves
+
+        return curves.stand_in(value) or value
     if isinstance(value, np.ufunc):
         return UFUNCS.get(value.__name__) or SPECIAL.get(value.__name__, value)
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
