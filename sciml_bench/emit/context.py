@@ -108,7 +108,7 @@ class Context:
 
     def _static(self, expression: Node) -> Symbol:
         if expression not in self.statics:
-            static = Symbol(f"STATIC_{len(self.statics)}", real=True)
+            static = Symbol(f"STATIC__{len(self.statics)}", real=True)
             self.statics[expression] = static
             self.shapes[static] = self.problem.grid_shape
         return self.statics[expression]
@@ -269,8 +269,11 @@ class Context:
 
 
 def element_symbol(name: str, index: int) -> Symbol:
-    """The scalar for one element of a vector that is read only by element."""
-    return Symbol(f"{name}_{index}", real=True)
+    """The scalar for one element of a vector that is read only by element.
+
+    Names of problem files have no two underscores in a row, so that none is the same.
+    """
+    return Symbol(f"{name}__{index}", real=True)
 
 
 def parameter_symbols(problem: Problem) -> list[Symbol]:

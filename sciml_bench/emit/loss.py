@@ -28,12 +28,12 @@ def controls_source(context: Context, data_names: list[str]) -> str:
     lines, paths = list[str](), list[str]()
     for control in context.problem.controls:
         name, data = (context.names[symbol(word)] for word in (control.name, control.data))
-        lines.append(f"TIMES_{name} = {context.target.array.format(_times(control))}")
+        lines.append(f"TIMES__{name} = {context.target.array.format(_times(control))}")
         if control.interpolation == "linear":
-            paths.append(f"diffrax.LinearInterpolation(TIMES_{name}, {data})")
+            paths.append(f"diffrax.LinearInterpolation(TIMES__{name}, {data})")
         else:
-            coefficients = f"diffrax.backward_hermite_coefficients(TIMES_{name}, {data})"
-            paths.append(f"diffrax.CubicInterpolation(TIMES_{name}, {coefficients})")
+            coefficients = f"diffrax.backward_hermite_coefficients(TIMES__{name}, {data})"
+            paths.append(f"diffrax.CubicInterpolation(TIMES__{name}, {coefficients})")
     head = f"def controls({', '.join(data_names)}):"
     lines.insert(0, "# When the paths have their values.")
     return "\n".join([*lines, "", "", head, "    return (", *(f"        {path}," for path in paths), "    )", ""])

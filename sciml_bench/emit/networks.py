@@ -137,7 +137,7 @@ def _networks(context: Context) -> list[str]:
             return _torch(problem)
         case "jax":
             skeletons = [
-                f"FILL_{_name(context, network)} = filled({_equinox(network)})" for network in problem.networks
+                f"FILL__{_name(context, network)} = filled({_equinox(network)})" for network in problem.networks
             ]
             modules = [JAX] if any(network.recurrent for network in problem.networks) else []
             return [*modules, _FILLED, "\n".join([*skeletons, ""]), _arguments(context)]
@@ -228,7 +228,7 @@ def _arguments(context: Context) -> str:
     for network, value in zip(context.problem.networks, values, strict=True):
         end = start + len(network.weights)
         if context.target.mapped:
-            lines.append(f"    {value} = FILL_{value}(p[{start}:{end}])")
+            lines.append(f"    {value} = FILL__{value}(p[{start}:{end}])")
         else:
             parts = _parts(network.layers, start, context.target.name)
             lines += [f"    {value} = (", *(f"        {part}," for part in parts), "    )"]

@@ -134,11 +134,11 @@ def _call(node: Node) -> str:
             return f"laplacian({', '.join(['{0}', '{1}', '{2}'][: 1 + edges])})"
         case Difference():
             filled = node.args[2] not in (PERIODIC, MIRRORED)
-            return f"gradient_{int(node.args[1])}({'{0}, {1}' if filled else '{0}'})"
+            return f"gradient__{int(node.args[1])}({'{0}, {1}' if filled else '{0}'})"
         case _:
             edge = node.args[3]
             kind = "wrapped" if edge == PERIODIC else "mirrored" if edge == MIRRORED else "filled"
-            name = f"shift_{kind}" if int(node.args[2]) == 0 else f"shift_{kind}_1"
+            name = f"shift__{kind}" if int(node.args[2]) == 0 else f"shift__{kind}_1"
             return f"{name}({{0}}, {int(node.args[1])}{', {1}' if kind == 'filled' else ''})"
 
 
@@ -148,7 +148,7 @@ def _source(node: Node, grids: tuple[Grid, ...], target: str) -> tuple[str, str]
             return "laplacian", _laplacian(node.args[1:], grids, target)
         case Difference():
             axis = int(node.args[1])
-            return f"gradient_{axis}", _gradient(axis, node.args[2], grids, target)
+            return f"gradient__{axis}", _gradient(axis, node.args[2], grids, target)
         case Shift():
             return _shift(int(node.args[2]), node.args[3], target)
         case _:
@@ -201,13 +201,13 @@ def _gradient(axis: int, edge: Node, grids: tuple[Grid, ...], target: str) -> st
     outside = "outside" if edge not in (PERIODIC, MIRRORED) else ""
     factor = to_double(1 / (2 * grids[axis].step))
     first, left, right = _neighbours("padded", axis, edge, target, outside)
-    head = f"def gradient_{axis}({', '.join(filter(None, ['u', outside]))}):"
+    head = f"def gradient__{axis}({', '.join(filter(None, ['u', outside]))}):"
     return "\n".join([head, *first, f"    return {factor!r}*({right} - {left})", ""])
 
 
 def _shift(axis: int, edge: Node, target: str) -> tuple[str, str]:
     kind = "wrapped" if edge == PERIODIC else "mirrored" if edge == MIRRORED else "filled"
-    name = f"shift_{kind}" if axis == 0 else f"shift_{kind}_1"
+    name = f"shift__{kind}" if axis == 0 else f"shift__{kind}_1"
     join = _CONCATENATE[target]
     forward, backward = _slice(axis, "k:"), _slice(axis, ":k")
     if kind == "wrapped":

@@ -302,12 +302,12 @@ class Printer(PythonCodePrinter):
 
     def _print_Difference(self, expr: Any) -> str:
         field, axis, edge = expr.args
-        return f"gradient_{int(axis)}({', '.join((self.code(field), *self._edges((edge,))))})"
+        return f"gradient__{int(axis)}({', '.join((self.code(field), *self._edges((edge,))))})"
 
     def _print_Shift(self, expr: Any) -> str:
         field, places, axis, edge = expr.args
         kind = "wrapped" if edge == PERIODIC else "mirrored" if edge == MIRRORED else "filled"
-        name = f"shift_{kind}" if int(axis) == 0 else f"shift_{kind}_1"
+        name = f"shift__{kind}" if int(axis) == 0 else f"shift__{kind}_1"
         return f"{name}({', '.join((self.code(field), str(int(places)), *self._edges((edge,))))})"
 
     def _edges(self, edges: tuple[Node, ...]) -> list[str]:

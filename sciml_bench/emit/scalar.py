@@ -149,7 +149,7 @@ class _Scalariser:
         for definition in definitions:
             self.components[symbol(definition.name)] = {
                 index: self._state(
-                    f"{definition.name}_{'_'.join(map(str, index))}", self.element(definition.expr, index)
+                    f"{definition.name}__{'_'.join(map(str, index))}", self.element(definition.expr, index)
                 )
                 for index in _indices(definition.shape)
             }

@@ -190,7 +190,7 @@ class _PairExpander:
 
     def _table(self, size: int) -> PairTable:
         if size not in self.tables:
-            self.tables[size] = PairTable(Symbol(f"OTHERS_{size}"), size)
+            self.tables[size] = PairTable(Symbol(f"OTHERS__{size}"), size)
         return self.tables[size]
 
     def _assign(self, name: str, expr: Node) -> Symbol:

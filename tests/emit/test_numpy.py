@@ -228,3 +228,19 @@ def test_a_problem_of_elementary_functions_is_emitted_as_it_is():
     problem = catalog.load("robertson")
     assert in_elementary_functions(problem) is problem
     assert filled(problem) is problem
+
+
+@pytest.mark.parametrize("name", ["hostile-names", "hostile-vectors"])
+def test_names_of_a_file_are_not_those_of_generated_code(name: str) -> None:
+    """A parameter ``k_0`` beside a vector ``k``, ``c0`` beside common parts, ``y_`` beside the array ``y``."""
+    problem = load_problem(Path(__file__).parent / "data" / f"{name}.toml")
+    namespace: dict[str, Any] = {}
+    exec(compile(source(problem, "numpy"), name, "exec"), namespace)
+    t, y, p = sample(problem)
+    truth = evaluate(problem, t, y, p)
+    np.testing.assert_allclose(namespace["rhs"](t, y, tuple(p)), truth, rtol=1e-13)
+    for k, (function, at) in enumerate((("jacobian", y), ("parameter_jacobian", p))):
+        steps = 1e-6 * np.eye(len(at))
+        ends = [[evaluate(problem, t, *((at + h, p), (y, at + h))[k]) for h in (s, -s)] for s in steps]
+        by = np.array([(ahead - behind) / 2e-6 for ahead, behind in ends]).T
+        np.testing.assert_allclose(namespace[function](t, y, tuple(p)), by, atol=1e-7)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.context import Context, size_of
+from sciml_bench.emit.context import Context, element_symbol, size_of
 from sciml_bench.emit.julia.array_printer import ArrayPrinter, slope_arguments
 from sciml_bench.emit.julia.body import constant_names, vector
 from sciml_bench.emit.statements import straight_line
@@ -206,7 +206,7 @@ def parameter_lines(context: Context, body: str) -> list[str]:
         if parameter.name not in context.itemised and name in used:
             lines.append(f"{name} = p.{parameter.name}")
         elif parameter.name in context.itemised:
-            items = [f"{parameter.name}_{i}" for i in range(parameter.shape[0])]
+            items = [element_symbol(parameter.name, i).name for i in range(parameter.shape[0])]
             lines += [f"{item} = p.{parameter.name}[{i}]" for i, item in enumerate(items, start=1) if item in used]
     return lines
 

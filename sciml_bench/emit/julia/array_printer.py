@@ -52,8 +52,8 @@ def controls_source(context: Context, data_names: list[str]) -> str:
     texts, calls = list[str](), list[str]()
     for control in context.problem.controls:
         name, data = (context.names[symbol(word)] for word in (control.name, control.data))
-        words = {"name": name, "data": data, "times": f"TIMES_{name}", "slope": _free(context, f"slope_{name}")}
-        texts += [f"# When {name} has its values.\nconst TIMES_{name} = {_times(control)}\n"]
+        words = {"name": name, "data": data, "times": f"TIMES__{name}", "slope": _free(context, f"slope_{name}")}
+        texts += [f"# When {name} has its values.\nconst TIMES__{name} = {_times(control)}\n"]
         texts += [(_LINE if control.interpolation == "linear" else _CUBIC).format(**words)]
         calls.append("{slope}({data}, searchsortedlast({times}, t))".format(**words))
     head = f"controls({', '.join(['t', *data_names])})"

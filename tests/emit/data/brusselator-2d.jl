@@ -12,7 +12,7 @@ const STENCILS = (shape = (8, 8), wraps = (true, true), blocks = [
 ])
 const GRID_x = collect(range(0.0, 1.0, 8))
 const GRID_y = collect(range(0.0, 1.0, 8))
-const STATIC_0 = vec([(GRID_x[i] - 0.3)^2 + (GRID_y[j] - 0.6)^2 <= 0.01 for j in 1:8, i in 1:8])
+const STATIC__0 = vec([(GRID_x[i] - 0.3)^2 + (GRID_y[j] - 0.6)^2 <= 0.01 for j in 1:8, i in 1:8])
 
 @inline at(i, j) = 8*(i - 1) + j
 
@@ -26,7 +26,7 @@ function rhs!(dy, y, p, t)
         i_last = i == 1 ? 8 : i - 1
         j_next = j == 8 ? 1 : j + 1
         j_last = j == 1 ? 8 : j - 1
-        static_0 = STATIC_0[at(i, j)]
+        static__0 = STATIC__0[at(i, j)]
         u_i_next = y[at(i_next, j)]
         u_i_last = y[at(i_last, j)]
         u = y[at(i, j)]
@@ -38,7 +38,7 @@ function rhs!(dy, y, p, t)
         v_j_next = y[64 + at(i, j_next)]
         v_j_last = y[64 + at(i, j_last)]
         c0 = u^2*v
-        dy[at(i, j)] = B + alpha*(-196*u + 49*u_i_last + 49*u_i_next + 49*u_j_last + 49*u_j_next) + c0 - u*(A + 1) + (static_0 & (t >= 1.1))*strength
+        dy[at(i, j)] = B + alpha*(-196*u + 49*u_i_last + 49*u_i_next + 49*u_j_last + 49*u_j_next) + c0 - u*(A + 1) + (static__0 & (t >= 1.1))*strength
         dy[64 + at(i, j)] = A*u + alpha*(-196*v + 49*v_i_last + 49*v_i_next + 49*v_j_last + 49*v_j_next) - c0
     end
     return nothing

@@ -24,11 +24,11 @@ head(x, weights) = first(MODEL_head(x, weights, STATES_head))
 
 function rhs(y, p, t)
     k_ = p.k
-    v_1 = p.v[2]
+    v__1 = p.v[2]
     a = y[1]
     b = y[2]
     c = y[3]
-    return [-a*k_ + c, a*b - c*v_1, -c]
+    return [-a*k_ + c, a*b - c*v__1, -c]
 end
 
 # Data of each trajectory: u, label, w.
@@ -40,10 +40,10 @@ const GIVEN = [
 
 function initial_state(u, label, w, p)
     k_ = p.k
-    v_0 = p.v[1]
-    v_1 = p.v[2]
+    v__0 = p.v[1]
+    v__1 = p.v[2]
     encode_1 = encode(w, p.encode)
-    return [u*v_0 + encode_1[1], k_^2 + v_1, 0.25]
+    return [u*v__0 + encode_1[1], k_^2 + v__1, 0.25]
 end
 
 function observed(y, p)

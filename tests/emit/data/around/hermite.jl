@@ -33,13 +33,13 @@ const GIVEN = [
 ]
 
 # When X has its values.
-const TIMES_X = [0.0, 0.25, 0.625, 1.0]
+const TIMES__X = [0.0, 0.25, 0.625, 1.0]
 
 # The derivative of X between its value k and the next one: at each value it is the slope of the line before.
 function slope_X(x, k)
-    line(i) = (x[:, i + 1] - x[:, i])/(TIMES_X[i + 1] - TIMES_X[i])
+    line(i) = (x[:, i + 1] - x[:, i])/(TIMES__X[i + 1] - TIMES__X[i])
     before, bend = line(max(k - 1, 1)), line(k) - line(max(k - 1, 1))
-    start, width = TIMES_X[k], TIMES_X[k + 1] - TIMES_X[k]
+    start, width = TIMES__X[k], TIMES__X[k + 1] - TIMES__X[k]
     return function (t)
         share = (t - start)/width
         return before + (share*(4 - 3*share))*bend
@@ -47,7 +47,7 @@ function slope_X(x, k)
 end
 
 # What rhs takes of the paths of a trajectory, on the interval between two values that holds t.
-controls(t, x, first_) = (slope_X(x, searchsortedlast(TIMES_X, t)),)
+controls(t, x, first_) = (slope_X(x, searchsortedlast(TIMES__X, t)),)
 
 function initial_state(x, first_, p)
     return first_

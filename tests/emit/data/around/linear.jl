@@ -33,16 +33,16 @@ const GIVEN = [
 ]
 
 # When X has its values.
-const TIMES_X = [0.0, 0.25, 0.625, 1.0]
+const TIMES__X = [0.0, 0.25, 0.625, 1.0]
 
 # The derivative of X between its value k and the next one.
 function slope_X(x, k)
-    line = (x[:, k + 1] - x[:, k])/(TIMES_X[k + 1] - TIMES_X[k])
+    line = (x[:, k + 1] - x[:, k])/(TIMES__X[k + 1] - TIMES__X[k])
     return t -> line
 end
 
 # What rhs takes of the paths of a trajectory, on the interval between two values that holds t.
-controls(t, x, first_) = (slope_X(x, searchsortedlast(TIMES_X, t)),)
+controls(t, x, first_) = (slope_X(x, searchsortedlast(TIMES__X, t)),)
 
 function initial_state(x, first_, p)
     return first_

@@ -14,10 +14,10 @@ named(p) = ComponentVector(p, LAYOUT)
 
 function rhs(y, p, t)
     k_ = p.k
-    a_1 = p.a[2]
+    a__1 = p.a[2]
     x = y[1]
     v = y[2]
-    return [v, a_1*v - k_*x - x^3]
+    return [v, a__1*v - k_*x - x^3]
 end
 
 # Data of each trajectory: u, m.
@@ -26,12 +26,12 @@ const GIVEN = [
 ]
 
 function initial_state(u, m, p)
-    a_0 = p.a[1]
-    a_1 = p.a[2]
+    a__0 = p.a[1]
+    a__1 = p.a[2]
     s = p.s
-    r = sqrt(a_0^2 + u^2)
+    r = sqrt(a__0^2 + u^2)
     penalty = r*s^2
-    return [a_1 + r, 0.5], penalty
+    return [a__1 + r, 0.5], penalty
 end
 
 function observed(y, p)

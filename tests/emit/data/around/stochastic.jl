@@ -38,16 +38,16 @@ const GIVEN = [
 ]
 
 # When W has its values.
-const TIMES_W = range(0.0, 1.0, 9)
+const TIMES__W = range(0.0, 1.0, 9)
 
 # The derivative of W between its value k and the next one.
 function slope_W(W_values, k)
-    line = (W_values[:, k + 1] - W_values[:, k])/(TIMES_W[k + 1] - TIMES_W[k])
+    line = (W_values[:, k + 1] - W_values[:, k])/(TIMES__W[k + 1] - TIMES__W[k])
     return t -> line
 end
 
 # What rhs takes of the paths of a trajectory, on the interval between two values that holds t.
-controls(t, W_values) = (slope_W(W_values, searchsortedlast(TIMES_W, t)),)
+controls(t, W_values) = (slope_W(W_values, searchsortedlast(TIMES__W, t)),)
 
 function initial_state(W_values, p)
     return [[1.0, 0.0]; [0.5]]
