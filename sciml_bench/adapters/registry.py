@@ -161,7 +161,7 @@ def _third_party(point: EntryPoint) -> Adapter | LoadError:
     # Whatever a stranger's module raises when it is imported is a report about that module, not a crash of ours.
     try:
         return _checked(point.name, _origin(point), point.load())
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return LoadError(point.name, _origin(point), f"{type(error).__name__}: {error}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -176,12 +175,10 @@ def _file(output: Path | None) -> Iterator[IO[str]]:
 def _whole(output: Path) -> Iterator[Path]:
     """A temporary name next to a file, which replaces the file in the end; nothing is left after an error."""
     from sciml_bench.errors import StoreError
+    from sciml_bench.record.lines import whole
 
-    temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        yield temporary
-        temporary.replace(output)
+        with whole(output) as temporary:
+            yield temporary
     except OSError as error:
         raise StoreError(f"cannot write {output}: {error.strerror or error}. Choose another file with -o.") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -6,11 +6,13 @@ Nothing but click is imported before the command is known, so that ``--help`` an
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import shlex
 import sys
 import warnings
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -126,6 +128,12 @@ def cli(debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; messages go to standard error."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # Characters that an encoding does not have are spelled.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _carry_out(words)
@@ -138,7 +146,9 @@ def _show_warning(message: Warning | str, category: type[Warning], *_place: Any)
 
 def _carry_out(words: list[str]) -> int:
     try:
-        result = cli.main(words, prog_name="sciml-bench", standalone_mode=False, obj=words)
+        result = _invoked(words)
+    except click.exceptions.Exit as error:
+        return error.exit_code
     except click.ClickException as error:
         return _click_failure(error)
     except (click.Abort, KeyboardInterrupt):
@@ -151,9 +161,17 @@ def _carry_out(words: list[str]) -> int:
         return exits.USAGE
     except BrokenPipeError:
         # The reader went away (`sciml-bench show … | head`); Python would complain again while flushing at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return exits.OK
     return result if isinstance(result, int) else exits.OK
+
+
+def _invoked(words: list[str]) -> Any:
+    if "_SCIML_BENCH_COMPLETE" in os.environ:
+        return cli.main(words, prog_name="sciml-bench", standalone_mode=False, obj=words)
+    # Click's own main makes a closed pipe an exit with code 1, as if a check had failed.
+    with cli.make_context("sciml-bench", words.copy(), obj=words) as context:
+        return cli.invoke(context)
 
 
 def typed_command(without: Collection[str] = ()) -> str:

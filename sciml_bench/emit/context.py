@@ -271,7 +271,7 @@ class Context:
 def element_symbol(name: str, index: int) -> Symbol:
     """The scalar for one element of a vector that is read only by element.
 
-    Names of problem files have no two underscores in a row, so that none is the same.
+    Names of problem files never have two underscores in a row.
     """
     return Symbol(f"{name}__{index}", real=True)
 

@@ -238,7 +238,8 @@ _OUT_OF_MEMORY_TEXTS = ("RESOURCE_EXHAUSTED", "CUDA out of memory", "OutOfMemory
 def explain(error: BaseException, otherwise: Outcome) -> tuple[Outcome, str]:
     """The outcome of an exception, and a message; ``otherwise`` for unknown kinds."""
     if isinstance(error, SolverFailure):
-        return error.outcome, str(error)[:_MAX_MESSAGE]
+        # A failure that calls itself ok is none the less one.
+        return otherwise if error.outcome is Outcome.OK else error.outcome, str(error)[:_MAX_MESSAGE]
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, MemoryError) or type(error).__name__ in _OUT_OF_MEMORY_TYPES:
         return Outcome.OUT_OF_MEMORY, message[:_MAX_MESSAGE]

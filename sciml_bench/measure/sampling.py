@@ -141,6 +141,8 @@ def _call(
 def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
     if values.shape != shape:
         raise SolverFailure(Outcome.BUILD_ERROR, f"the {name} has shape {values.shape}, expected {shape}")
+    if np.iscomplexobj(values):
+        raise SolverFailure(Outcome.BUILD_ERROR, f"the {name} is complex")
     bad = int(values.size - np.count_nonzero(np.isfinite(values)))
     if bad:
         raise SolverFailure(Outcome.NONFINITE, f"the {name} has {bad} of {values.size} values that are not finite")

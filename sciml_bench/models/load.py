@@ -6,6 +6,8 @@ import dataclasses
 import hashlib
 import json
 import re
+import zipfile
+import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from sciml_bench.problem import catalog
 from sciml_bench.problem.literature import Source
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.network import hash_of
-from sciml_bench.problem.reader import Document, Reader
+from sciml_bench.problem.reader import Document, Reader, printable
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
@@ -156,7 +158,7 @@ def _strings(document: Document, key: str) -> tuple[str, ...]:
     values = document.data.get(key, [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise document.error(f"'{key}' must be a list of strings.", "", key)
-    return tuple(values)
+    return tuple(map(printable, values))
 
 
 def _source(document: Document) -> Source:
@@ -204,7 +206,7 @@ def _from_file(document: Document, name: str, slots: tuple[Slot, ...]) -> tuple[
         return initial.read(path, slots)
     except OSError as error:
         raise document.error(f"{path} cannot be read: {error.strerror or error}.", "weights", "file") from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         cure = "Save it with numpy.savez, one array for each of the model's weights."
         raise document.error(f"{path} does not fit the model: {error}.", "weights", "file", cure) from None
 

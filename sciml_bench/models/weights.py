@@ -63,7 +63,8 @@ def read(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
         ValueError: an array is missing, does not hold numbers, or has another shape; the message says which.
         OSError: the file cannot be read.
     """
-    with np.load(path, allow_pickle=False) as arrays:
+    # NumPy leaves a file open that it cannot read.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         if not isinstance(arrays, np.lib.npyio.NpzFile):
             raise ValueError("it is no .npz file")
         return tuple(rounded(np.concatenate([_array(arrays, slot) for slot in slots])).tolist())
@@ -73,11 +74,29 @@ def _array(arrays: np.lib.npyio.NpzFile, slot: Slot) -> np.ndarray:
     name = f"{slot.layer}.{slot.role}"
     if name not in arrays:
         raise ValueError(f"it has no array '{name}' of shape {slot.shape}")
+    shape, dtype = _header(arrays, name)
+    if dtype.kind not in "fiu":
+        raise ValueError(f"the array '{name}' is of type {dtype}, not one of numbers")
+    if shape != slot.shape:
+        raise ValueError(f"the array '{name}' has shape {shape}, the model needs {slot.shape}")
     array = arrays[name]
-    if array.dtype.kind not in "fiu":
-        raise ValueError(f"the array '{name}' is of type {array.dtype}, not one of numbers")
-    if array.shape != slot.shape:
-        raise ValueError(f"the array '{name}' has shape {array.shape}, the model needs {slot.shape}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"the array '{name}' holds values that are not finite")
+    with np.errstate(over="ignore"):
+        fits = np.all(np.isfinite(array.astype(np.float32)))
+    if not fits:
+        raise ValueError(f"the array '{name}' holds values that are not finite in single precision")
     return array.astype(np.float64).reshape(-1)
+
+
+def _header(arrays: np.lib.npyio.NpzFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of an array as the file says: a small file may say that it holds gigabytes."""
+    assert arrays.zip is not None
+    with arrays.zip.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read_header is None:
+            raise ValueError(f"the array '{name}' is in a format that is not known")
+        shape, _, dtype = read_header(file)
+    return shape, dtype

@@ -72,20 +72,21 @@ def adapters() -> list[Row]:
 
 def runs(folder: Path) -> list[Row]:
     """The runs in a folder, newest first, and how many of their cells have a record."""
+    from sciml_bench.errors import StoreError
     from sciml_bench.record.run_folder import runs_in
 
     rows: list[Row] = []
     for run in runs_in(folder):
-        plan = run.plan
-        cells = {cell["cell_id"] for cell in plan["cells"]}
-        seen = {cell_id for cell_id, _ in run.done()}
+        try:
+            plan = run.plan
+            cells = {cell["cell_id"] for cell in plan["cells"]}
+            seen = {cell_id for cell_id, _ in run.done()}
+            facts = (str(plan["profile"]["name"]), len(cells), len(cells & seen), str(plan.get("command", "")))
+        except (StoreError, KeyError, TypeError, AttributeError):
+            # Whoever opens it reads an error that names the line.
+            facts = ("damaged", 0, 0, "")
+        profile, planned, recorded, command = facts
         rows.append(
-            {
-                "run": run.folder.name,
-                "profile": plan["profile"]["name"],
-                "cells": len(cells),
-                "recorded": len(cells & seen),
-                "command": plan.get("command", ""),
-            }
+            {"run": run.folder.name, "profile": profile, "cells": planned, "recorded": recorded, "command": command}
         )
     return rows

@@ -35,7 +35,7 @@ from sciml_bench.problem.networks import load_networks
 from sciml_bench.problem.observables import load_observables, times_of
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
-from sciml_bench.problem.reader import Document, Reader
+from sciml_bench.problem.reader import Document, Reader, printable
 from sciml_bench.problem.switching import with_switches
 from sciml_bench.problem.training import load_training
 from sciml_bench.record.task import CONVENTIONAL
@@ -167,7 +167,7 @@ def _tags(document: Document) -> tuple[str, ...]:
     tags = document.data.get("tags", [])
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise document.error("'tags' must be a list of strings.", "", "tags")
-    return tuple(tags)
+    return tuple(map(printable, tags))
 
 
 def _source(document: Document) -> Source:

@@ -111,7 +111,7 @@ class Document:
         value = data.get(key)
         if not isinstance(value, str) or (default is None and not value.strip()):
             raise self.error(f"'{key}' must be a non-empty string.", table, key)
-        return value
+        return printable(value)
 
     def integer(self, data: dict[str, Any], key: str, table: str, low: int, high: int) -> int:
         """An integer between two bounds."""
@@ -123,6 +123,11 @@ class Document:
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 MAX_COMPONENTS = 1_000_000
+
+
+def printable(text: str) -> str:
+    """A text without characters that control a terminal or change its direction."""
+    return "".join(c for c in text if c.isprintable() or c in "\n\t")
 
 
 @dataclass

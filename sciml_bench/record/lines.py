@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -119,15 +121,48 @@ def _end_of_last_line(file: BinaryIO) -> int:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file at once: readers see the old text or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(f"cannot write {path!s:.200}: {error.reason}. Names and texts must be UTF-8.") from error
+    try:
+        with whole(path) as temporary, temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise store_error("write", path, error) from error
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary name, whose file takes the place of another in the end; nothing is left after an error.
+
+    A link stays and its target is replaced. Devices and pipes are written into.
+    """
+    path = path.resolve()
+    is_special = path.exists() and not path.is_file()
+    folder = Path(tempfile.mkdtemp()) if is_special else path.parent
+    temporary = folder / f".{path.name}.{os.getpid()}"
+    try:
+        yield temporary
+        if is_special:
+            with temporary.open("rb") as source, path.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        else:
+            temporary.replace(path)
+            sync_folder(folder)
+    finally:
+        temporary.unlink(missing_ok=True)
+        if is_special:
+            folder.rmdir()
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names of a folder on the disk, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.record.lines import DamagedLine, append_line, mend_end, numbered_lines, store_error, write_whole
+from sciml_bench.record.codec import parse
+from sciml_bench.record.lines import (
+    DamagedLine,
+    append_line,
+    mend_end,
+    numbered_lines,
+    store_error,
+    sync_folder,
+    write_whole,
+)
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, read_records
 
@@ -151,13 +160,12 @@ class Run:
         done: set[tuple[str, int]] = set()
         for _, line in numbered_lines(self.records_path):
             try:
-                data = json.loads(line)
-                pair, outcome = (data["cell_id"], data["block"]), data["outcome"]
+                data = parse(line)
+                if data["outcome"] == Outcome.OK or not redo_failed:
+                    done.add((data["cell_id"], data["block"]))
             except (ValueError, KeyError, TypeError):
                 # Named by line when the records are read; here it only means that the cell is measured again.
                 continue
-            if outcome == Outcome.OK or not redo_failed:
-                done.add(pair)
         return done
 
 
@@ -176,6 +184,7 @@ def _new_folder(parent: Path, name: str) -> Path:
         try:
             parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()
+            sync_folder(parent)
         except FileExistsError as error:
             if not parent.is_dir():
                 raise StoreError(f"cannot create runs in {parent}: it is a file. Choose another folder.") from error
@@ -193,7 +202,7 @@ def _pretty(data: dict[str, Any]) -> str:
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that a file of a run holds. :class:`StoreError` when there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise store_error("read", path, error) from error
     except ValueError as error:

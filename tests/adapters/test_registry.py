@@ -95,6 +95,7 @@ def test_a_third_party_adapter_is_found(installed):
     ("value", "text", "said"),
     [
         ("broken_one:ADAPTER", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("leaving_one:ADAPTER", "raise SystemExit(0)", "SystemExit: 0"),
         ("absent_one:ADAPTER", None, "No module named 'absent_one'"),
         ("empty_one:ADAPTER", "", "has no attribute 'ADAPTER'"),
         ("wrong_one:ADAPTER", "ADAPTER = 3", "it is a int, not a sciml_bench.adapters.base.Adapter"),

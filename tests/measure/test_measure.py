@@ -159,6 +159,8 @@ def test_failure_before_the_points(program: str, outcome: Outcome, phase: str, m
         ("RaisesExhausted", Outcome.OK, Outcome.OUT_OF_MEMORY, "first_gradient", "RESOURCE_EXHAUSTED"),
         ("ReturnsNaN", Outcome.NONFINITE, Outcome.OK, "first_solve", "6 of 6 values that are not finite"),
         ("ReturnsWrongShape", Outcome.BUILD_ERROR, Outcome.OK, "first_solve", "shape (2, 2), expected (3, 2)"),
+        ("ReturnsComplex", Outcome.BUILD_ERROR, Outcome.OK, "first_solve", "the solution is complex"),
+        ("FailsWithSuccess", Outcome.BUILD_ERROR, Outcome.OK, "first_solve", "all went well"),
         ("WrongSolution", Outcome.INACCURATE, Outcome.OK, "first_solve", "mixed error at t1 is"),
         ("WrongGradient", Outcome.OK, Outcome.INACCURATE, "first_gradient", "the gradient error is 2.0e+00"),
         ("Recompiles", Outcome.RECOMPILED, Outcome.OK, "steady_solve", "3 more times within 3 timed solve calls"),

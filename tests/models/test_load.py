@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +121,8 @@ class TestFileOfWeights:
             ({"dense1.bias": None}, "has no array 'dense1.bias'"),
             ({"dense1.bias": np.array(["a"] * 4)}, "not one of numbers"),
             ({"dense1.bias": np.full(4, np.nan)}, "not finite"),
-            ({"dense1.bias": np.array([object()] * 4)}, "allow_pickle"),
+            ({"dense1.bias": np.full(4, 1e300)}, "not finite in single precision"),
+            ({"dense1.bias": np.array([object()] * 4)}, "of type object, not one of numbers"),
         ],
     )
     def test_wrong_ones_are_told(self, tmp_path: Path, change: dict[str, object], message: str) -> None:
@@ -131,6 +134,33 @@ class TestFileOfWeights:
     def test_other_files_are_refused(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(ProblemError):
             self.load(tmp_path, name)
+
+    @pytest.mark.parametrize("place", [40, 300, 700, -30, -60])
+    @pytest.mark.parametrize("change", ["flipped", "cut"])
+    def test_a_damaged_archive_is_refused_or_right(self, tmp_path: Path, change: str, place: int) -> None:
+        self.write(tmp_path)
+        data = bytearray((tmp_path / "weights.npz").read_bytes())
+        data[place] ^= 0xFF
+        (tmp_path / "weights.npz").write_bytes(data if change == "flipped" else data[:place])
+        try:
+            found = self.load(tmp_path)
+        except ProblemError:
+            return
+        assert set(found.weights) == {0.5}
+
+    def test_a_file_that_says_gigabytes_is_refused_before_it_is_read(self, tmp_path: Path) -> None:
+        self.write(tmp_path)
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)}
+        )  # fmt: skip
+        with zipfile.ZipFile(tmp_path / "weights.npz") as archive:
+            texts = {name: archive.read(name) for name in archive.namelist()}
+        with zipfile.ZipFile(tmp_path / "weights.npz", "w") as archive:
+            for name, text in (texts | {"dense1.bias.npy": header.getvalue()}).items():
+                archive.writestr(name, text)
+        with pytest.raises(ProblemError, match=r"shape \(1000000000000,\), the model needs"):
+            self.load(tmp_path)
 
     def test_what_is_no_archive_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "weights.npz").write_bytes(b"not an archive")

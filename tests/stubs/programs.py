@@ -183,6 +183,16 @@ class ReturnsWrongShape(Decay):
         return super().solve(inputs)[:-1]
 
 
+class ReturnsComplex(Decay):
+    def solve(self, inputs: Any) -> Any:
+        return super().solve(inputs) * (1 + 1e-3j)
+
+
+class FailsWithSuccess(Decay):
+    def solve(self, inputs: Any) -> Any:
+        raise SolverFailure(Outcome.OK, "all went well")
+
+
 class WrongSolution(Decay):
     def solve(self, inputs: Any) -> Any:
         return super().solve(inputs) * 1.5

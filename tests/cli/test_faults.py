@@ -1,0 +1,92 @@
+"""Faults of the machine, of other packages and of strangers' files, as one sees them from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sciml_bench.cli import options as exits
+from sciml_bench.cli.main import main
+from sciml_bench.record.lines import whole, write_whole
+
+RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
+
+
+@pytest.mark.parametrize("write", ["export", "write_whole"])
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path, write: str):
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    if write == "export":
+        assert main(["export", str(RUN), "--to", "csv", "--summary", "-o", str(link)]) == exits.OK
+    else:
+        write_whole(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() != "old"
+
+
+def test_a_pipe_is_written_into_and_stays(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    with whole(pipe) as temporary:
+        temporary.write_text("through the pipe")
+    reader.join()
+    assert found == ["through the pipe"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("plan", ["[" * 100_000, "[]", "\xff", "{}", '{"cells": 3, "profile": {"name": "quick"}}'])
+def test_a_damaged_plan_does_not_hide_the_other_runs(tmp_path: Path, plan: str, capsys: pytest.CaptureFixture[str]):
+    shutil.copytree(RUN, tmp_path / RUN.name)
+    broken = tmp_path / "2030-01-01T00-00-00_broken"
+    shutil.copytree(RUN, broken)
+    (broken / "plan.json").write_bytes(plan.encode("latin-1"))
+    assert main(["list", "runs", "--out", str(tmp_path), "--json"]) == exits.OK
+    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows[broken.name]["profile"] == "damaged"
+    assert rows[RUN.name]["cells"] > 0
+
+
+@pytest.mark.parametrize("line", ['{"cell_id": [], "block": 0, "outcome": "ok"}', "[" * 100_000, "3"])
+def test_a_damaged_record_does_not_stop_a_list(tmp_path: Path, line: str):
+    run = tmp_path / RUN.name
+    shutil.copytree(RUN, run)
+    with (run / "records.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    assert main(["list", "runs", "--out", str(tmp_path)]) == exits.OK
+
+
+def test_a_closed_pipe_is_no_failed_check():
+    script = f"'{sys.executable}' -m sciml_bench verify '{RUN}' --all | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    for _ in range(3):
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=300)
+        assert (done.stdout.strip(), done.stderr) == ("0", "")
+
+
+def test_a_terminal_without_utf_8_gets_what_it_can_show():
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "sciml_bench", "list", "suites"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_title_cannot_control_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "one.toml"
+    path.write_text(
+        'spec = 1\nname = "one"\ntitle = "red \\u001b[31m\\u202e text"\ntags = ["\\u0007bell"]\n[time]\nt1 = 1\n'
+        '[states]\ny = 1\n[equations]\ny = "-y"\n'
+    )
+    assert main(["describe", str(path)]) == exits.OK
+    shown = capsys.readouterr().out
+    assert "red [31m text" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
