@@ -20,7 +20,7 @@ from sciml_bench.problem import catalog
 from sciml_bench.problem.literature import Source
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.network import hash_of
-from sciml_bench.problem.reader import Document, Reader, printable
+from sciml_bench.problem.reader import MAX_BYTES, Document, Reader, printable
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
@@ -138,6 +138,8 @@ def load_model(path: Path | str) -> Model:
 def is_model_file(path: Path) -> bool:
     """Return whether a file declares a model of this track; a file that cannot be read does not."""
     try:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return False
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False

@@ -63,6 +63,8 @@ def read(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
         ValueError: an array is missing, does not hold numbers, or has another shape; the message says which.
         OSError: the file cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise ValueError("it is not a regular file")
     # NumPy leaves a file open that it cannot read.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         if not isinstance(arrays, np.lib.npyio.NpzFile):

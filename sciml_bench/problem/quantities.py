@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import sympy
@@ -17,6 +18,7 @@ from sciml_bench.problem.reader import MAX_COMPONENTS, Reader
 # Saved times: the grid on which every adapter reports, and every reference is stored.
 
 LOG_DIGITS = 6
+_DIGITS = 45
 
 
 def linear(t0: Node, t1: Node, count: int) -> tuple[Node, ...]:
@@ -31,12 +33,15 @@ def logarithmic(t0: Node, t1: Node, first: Node, count: int) -> tuple[Node, ...]
     reference means the same ones.
     """
     span = t1 - t0
-    inner = [_rounded(first * (span / first) ** Rational(k, count - 1)) for k in range(count - 1)]
+    with localcontext(prec=_DIGITS):
+        start, ratio = (Decimal(str(sympy.N(value, _DIGITS))) for value in (first, span / first))
+        factors = ((ratio.ln() * k / (count - 1)).exp() for k in range(count - 1))
+        inner = [_rounded(start * factor) for factor in factors]
     return (*(t0 + value for value in inner), t1)
 
 
-def _rounded(value: Node) -> Node:
-    return Rational(*Decimal(f"{Decimal(str(sympy.N(value, 30))):.{LOG_DIGITS - 1}e}").as_integer_ratio())
+def _rounded(value: Decimal) -> Node:
+    return Rational(*Decimal(f"{value:.{LOG_DIGITS - 1}e}").as_integer_ratio())
 
 
 POINTS = Whole("points", 3, MAX_COMPONENTS, required=True)
@@ -237,6 +242,8 @@ def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> 
         if len(given) != sympy.prod(points):
             raise reader.document.error(f"'{name}' needs {sympy.prod(points)} initial values.", "states", name)
         return given
+    if math.prod(points) > MAX_COMPONENTS:
+        raise reader.document.error(f"'{name}' has more than {MAX_COMPONENTS} components.", "states", name)
     coordinates = {grid.name: Typed(symbol(grid.name)) for grid in grids}
     expr = reader.expression(initial, "states", name, reader.constants_scope(**coordinates)).expr
     for grid in grids:

@@ -40,6 +40,9 @@ class Document:
             ProblemError: it cannot be read, is too large, or is not TOML.
         """
         try:
+            if path.exists() and not path.is_file():
+                # A pipe never ends, and a device has no size.
+                raise ProblemError("it is not a regular file.", where=path)
             if path.stat().st_size > MAX_BYTES:
                 raise ProblemError(f"the file is larger than {MAX_BYTES} bytes.", where=path)
             text = path.read_text(encoding="utf-8")
@@ -47,6 +50,10 @@ class Document:
             raise ProblemError(f"cannot be read: {error.strerror}.", where=path) from None
         except UnicodeDecodeError as error:
             raise ProblemError(f"is not UTF-8 text (byte {error.start}).", where=path) from None
+        for place, line in enumerate(text.splitlines(), start=1):
+            if line.count(".") > MOST_DOTS and _KEY.fullmatch(line.partition("=")[0]):
+                # The parser's time grows with their square.
+                raise ProblemError(f"a key has more than {MOST_DOTS} dots.", where=path, line=place)
         try:
             return cls(path, text, tomllib.loads(text, parse_float=Decimal))
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -123,6 +130,8 @@ class Document:
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 MAX_COMPONENTS = 1_000_000
+MOST_DOTS = 100
+_KEY = re.compile(r"[\[\s]*[A-Za-z0-9_\-.\s]+[\]\s]*")
 
 
 def printable(text: str) -> str:

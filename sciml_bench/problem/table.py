@@ -85,6 +85,8 @@ def read_cells(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     """
     document, path = reader.document, reader.document.path.with_name(name)
     try:
+        if path.exists() and not path.is_file():
+            raise document.error(f"{path.name} is not a regular file.", table, key)
         if path.stat().st_size > MAX_DATA_BYTES:
             raise document.error(f"{path.name} is larger than {MAX_DATA_BYTES} bytes.", table, key)
         lines = path.read_text(encoding="utf-8").splitlines()

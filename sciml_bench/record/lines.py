@@ -70,6 +70,8 @@ def append_line(path: Path, line: str) -> None:
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers from 1, one at a time; none if the file does not exist."""
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path} is not a regular file: it cannot hold records.")
     try:
         with path.open("rb") as file:
             yield from enumerate(file, start=1)

@@ -14,6 +14,7 @@ import pytest
 
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
+from sciml_bench.problem.load import load_problem
 from sciml_bench.record.lines import whole, write_whole
 
 RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
@@ -64,6 +65,53 @@ def test_a_damaged_record_does_not_stop_a_list(tmp_path: Path, line: str):
     with (run / "records.jsonl").open("a") as file:
         file.write(f"{line}\n")
     assert main(["list", "runs", "--out", str(tmp_path)]) == exits.OK
+
+
+@pytest.mark.parametrize("what", ["problem", "data", "records"])
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]):
+    run, problem = tmp_path / RUN.name, tmp_path / "fit.toml"
+    shutil.copytree(RUN, run)
+    problem.write_text(
+        'spec = 1\nname = "fit"\ntitle = "Fit"\n[time]\nt1 = 1\n[states]\ny = 1\n[equations]\ny = "-y"\n'
+        '[loss]\ndata = "fit.csv"\n'
+    )
+    path = {"problem": problem, "data": tmp_path / "fit.csv", "records": run / "records.jsonl"}[what]
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert main(["show", str(run)] if what == "records" else ["describe", str(problem)]) == exits.USAGE
+    assert "is not a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{'a.' * 20_000}a = 1", "a key has more than 100 dots"),
+        (f"[{'a.' * 20_000}a]", "a key has more than 100 dots"),
+        (
+            '[grids.x]\npoints = 1_000_000\nfirst = 0\nlast = 1\nboundary = "periodic"\n'
+            '[grids.y]\npoints = 1_000_000\nfirst = 0\nlast = 1\nboundary = "periodic"\n'
+            '[states]\nu = { grid = ["x", "y"], initial = "x*y" }\n[equations]\nu = "-u"',
+            "more than 1000000 components",
+        ),
+    ],
+)
+def test_a_large_file_is_refused_at_once(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "large.toml"
+    path.write_text(f'spec = 1\nname = "large"\ntitle = "Large"\nsuite = "pde"\n[time]\nt1 = 1\n{text}\n')
+    assert main(["describe", str(path)]) == exits.USAGE
+    assert message in capsys.readouterr().err
+
+
+def test_many_logarithmic_times_are_made(tmp_path: Path):
+    path = tmp_path / "many.toml"
+    path.write_text(
+        'spec = 1\nname = "many"\ntitle = "Many"\n[time]\nt1 = 1e5\nsave.spacing = "log"\n'
+        "save.first = 1e-3\nsave.count = 10000\n"
+        '[states]\ny = 1\n[equations]\ny = "-y"\n'
+    )
+    times = [float(time) for time in load_problem(path).save_times]
+    assert len(times) == 10_000
+    assert times == pytest.approx([1e-3 * 1e8 ** (k / 9999) for k in range(10_000)], rel=1e-5)
 
 
 def test_a_closed_pipe_is_no_failed_check():
