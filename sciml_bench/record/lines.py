@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sciml_bench.errors import StoreError
 
@@ -40,6 +41,23 @@ def store_error(action: str, path: Path, error: OSError) -> StoreError:
     """The error for the user: what could not be done, why, and the fix."""
     cure = _CURES.get(error.errno or 0, "")
     return StoreError(f"cannot {action} {path}: {error.strerror or error}.{' ' if cure else ''}{cure}")
+
+
+_SEAL = "sha256"
+
+
+def sealed(line: str) -> str:
+    """A JSON object in one line with its checksum as the last member."""
+    return f'{line[:-1]},"{_SEAL}":"{hashlib.sha256(line.encode()).hexdigest()}"}}'
+
+
+def unsealed(data: dict[str, Any], line: bytes) -> bool | None:
+    """Take the checksum out of the values of a line; whether the line is as it was written, ``None`` without one."""
+    if _SEAL not in data:
+        return None
+    del data[_SEAL]
+    body, _, checksum = line.rstrip(b"\n").rpartition(f',"{_SEAL}":"'.encode())
+    return hashlib.sha256(body + b"}").hexdigest().encode() + b'"}' == checksum
 
 
 def append_line(path: Path, line: str) -> None:

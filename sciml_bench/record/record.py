@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.record.codec import decode, encode, parse
-from sciml_bench.record.lines import DamagedLine, numbered_lines
+from sciml_bench.record.lines import DamagedLine, numbered_lines, unsealed
 from sciml_bench.record.migration import SCHEMA, migrated, stamp
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Trial
@@ -140,6 +140,7 @@ class Record(Measurement, Placement):
         data = parse(text)
         if not isinstance(data, dict):
             raise ValueError("not a record: not a JSON object")
+        unsealed(data, text.encode() if isinstance(text, str) else text)
         return cls.from_dict(data)
 
 

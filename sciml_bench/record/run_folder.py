@@ -19,6 +19,7 @@ from sciml_bench.record.lines import (
     append_line,
     mend_end,
     numbered_lines,
+    sealed,
     store_error,
     sync_folder,
     write_whole,
@@ -149,7 +150,7 @@ class Run:
 
     def append(self, record: Record) -> None:
         """Add a record; it is on the disk when this returns. :class:`StoreError` otherwise, and nothing is lost."""
-        append_line(self.records_path, record.to_json())
+        append_line(self.records_path, sealed(record.to_json()))
 
     def records(self, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
         """All records, one at a time; damaged lines are passed on or logged, and the rest is read."""

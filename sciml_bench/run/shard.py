@@ -20,7 +20,7 @@ from sciml_bench.engine.local import LocalEngine
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.errors import StoreError
 from sciml_bench.record.codec import decode_json, encode_json
-from sciml_bench.record.lines import append_line, mend_end, numbered_lines, store_error, write_whole
+from sciml_bench.record.lines import append_line, mend_end, numbered_lines, sealed, store_error, write_whole
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import ENVIRONMENT, PLAN, RECORDS, environment_hash, is_record, read_object
 from sciml_bench.run.schedule import History
@@ -124,7 +124,7 @@ class Shard:
 
     def append(self, record: Record) -> None:
         """Add a record; it is on the disk when this returns."""
-        append_line(self.records_path, record.to_json())
+        append_line(self.records_path, sealed(record.to_json()))
 
     def finish(self, host: str) -> None:
         """Say that it is whole."""

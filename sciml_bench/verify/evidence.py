@@ -17,7 +17,7 @@ from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.purpose import SCREEN
 from sciml_bench.record.codec import parse
 from sciml_bench.record.decode_error import UnknownMember
-from sciml_bench.record.lines import numbered_lines
+from sciml_bench.record.lines import numbered_lines, unsealed
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import CALLS, SOLVE, Cell
@@ -65,13 +65,14 @@ class Line:
     """One line of ``records.jsonl``. ``number`` counts from 1.
 
     ``record`` is ``None`` if the line cannot be read as one; ``refused`` then holds the id of the broken rule, and the
-    finding.
+    finding. ``changed`` is true if the checksum is not the one of the line.
     """
 
     number: int
     data: Mapping[str, Any]
     record: Record | None
     refused: tuple[str, str] | None = None
+    changed: bool = False
 
     @property
     def label(self) -> str:
@@ -167,11 +168,12 @@ def _line(number: int, text: bytes) -> Line:
         return Line(number, {}, None, ("lines", f"{error}{cut}"))
     if not isinstance(data, dict):
         return Line(number, {}, None, ("lines", "not a JSON object"))
+    changed = unsealed(data, text) is False
     schema = data.get("schema")
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         return Line(number, data, None, ("schema", f"schema {schema!r}, known are 1 to {SCHEMA}"))
     try:
-        return Line(number, data, Record.from_dict(data))
+        return Line(number, data, Record.from_dict(data), changed=changed)
     except UnknownMember as error:
         return Line(number, data, None, ("outcome", str(error)))
     except ValueError as error:

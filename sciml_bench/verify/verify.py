@@ -20,7 +20,7 @@ from sciml_bench.verify.truth import Known, known_problems
 
 TRUTH_CHECKS = {"accuracy": of_truth.accuracy, "scores": of_truth.scores, "catalog": of_truth.catalog}
 
-IDS = frozenset({"lines", "schema", *of_record.CHECKS, *of_run.CHECKS, *TRUTH_CHECKS})
+IDS = frozenset({"lines", "schema", "changed", *of_record.CHECKS, *of_run.CHECKS, *TRUTH_CHECKS})
 """Every rule that is checked; the same as the rules of the file."""
 
 
@@ -93,6 +93,8 @@ class _Findings:
         if record is None:
             return None
         self.lines.append((line.number, record.record_id, line.label, record.block))
+        if line.changed:
+            self.add("changed", line.number, line.label, "its checksum is another one")
         try:
             seen = of_run.Seen.of(line.number, record)
             for rule, check in of_record.CHECKS.items():

@@ -64,7 +64,20 @@ def test_json(measured):
     done = measured("verify", run_folder().name, "--json")
     assert done.code == exits.CHECK_FAILED
     assert [record["verdict"] for record in done.json["records"]] == ["INVALID", "VALID"]
-    assert done.json["breaches"][0]["rule"] == "inputs"
+    assert [breach["rule"] for breach in done.json["breaches"]][:2] == ["changed", "inputs"]
+
+
+def test_times_that_were_changed_by_hand_are_found(measured):
+    path = run_folder() / "records.jsonl"
+    first, *others = path.read_text(encoding="utf-8").splitlines()
+    samples = json.dumps(json.loads(first)["points"][0]["solve"]["ns"], separators=(",", ":"))
+    thirds = json.dumps([ns // 3 + 1 for ns in json.loads(samples)], separators=(",", ":"))
+    path.write_text("\n".join([first.replace(samples, thirds), *others]) + "\n", encoding="utf-8")
+    done = measured("verify", "--all")
+    assert done.code == exits.CHECK_FAILED
+    assert "INVALID changed: records as they were written" in done.out
+    # It is still read: a record without a checksum, of an earlier version, has none.
+    assert measured("show").code == exits.OK
 
 
 def test_an_interrupted_run_is_not_complete(measured):
