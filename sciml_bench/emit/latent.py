@@ -142,7 +142,7 @@ def _loss_gradient(context: Context, data: list[str], subject: str, residual: st
     return "\n".join([*lines, "    return by_state, by_parameter", ""])
 
 
-def latent_sources(context: Context) -> list[str]:
+def latent_sources(context: Context, gradients: bool = True) -> list[str]:
     """``GIVEN`` with the data of the trajectories, ``initial_state(…)`` and ``loss(ys, …)``.
 
     Both take the data, then the arguments of ``rhs`` after t and y with all networks; ``rhs`` itself takes the
@@ -155,7 +155,7 @@ def latent_sources(context: Context) -> list[str]:
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
     parts.append(_loss(context))
-    if not context.target.differentiates and not context.problem.networks:
+    if gradients and not context.target.differentiates and not context.problem.networks:
         parts += latent_derivatives(context, _subject(context), _residual(context, "seen", []))
     return parts
 

@@ -27,12 +27,12 @@ _PLACES = "_PLACES_"
 Entries = Mapping[tuple[int, int], Node]
 
 
-def scalar_jacobian_source(context: Context) -> str:
-    """``jacobian(t, y, p)``, and for NumPy the further functions for sensitivities, see :mod:`.source`."""
+def scalar_jacobian_source(context: Context, gradients: bool = True) -> str:
+    """``jacobian(t, y, p)``, and with ``gradients`` NumPy's further functions for sensitivities, see :mod:`.source`."""
     variation = Variation(context)
     if context.target.differentiates:
         return _for_tensorflow(context, variation)
-    return "\n\n".join(_Writer(context, variation).functions())
+    return "\n\n".join(_Writer(context, variation).functions(gradients))
 
 
 class _Writer:
@@ -43,9 +43,9 @@ class _Writer:
         self.n, self.m = len(variation.states), variation.n_theta
         self._places: list[str] = []
 
-    def functions(self) -> list[str]:
-        """All of them."""
-        found = self._functions()
+    def functions(self, gradients: bool) -> list[str]:
+        """All of them, or the Jacobian alone."""
+        found = self._functions() if gradients else [self._matrix("jacobian", self.variation.jacobian, self.n)]
         # The places of matrix entries are known beforehand: converting lists of places costs as much as all the rest.
         return ["\n".join([entries_of_jacobian(self.variation), *self._places]) + "\n", *found]
 

@@ -80,7 +80,7 @@ SPLIT_TARGETS = ("jax",)
 NUMBER_BY_NUMBER = ("numba", "python")
 
 
-def source(problem: Problem, target: str) -> str:
+def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     """The module that a worker runs.
 
     ``rhs(t, y, p)`` maps the flat state (n_states,) and the flat parameters (n_parameters,) to dy/dt (n_states,);
@@ -98,7 +98,8 @@ def source(problem: Problem, target: str) -> str:
     ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
     ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
     of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss. Julia's
-    is another kind of module, see :func:`~sciml_bench.emit.julia.julia_source`.
+    is another kind of module, see :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules
+    have no derivatives but ``jacobian``.
 
     Raises:
         KeyError: there is no such target.
@@ -132,11 +133,12 @@ def source(problem: Problem, target: str) -> str:
     if stochastic is not None:
         functions.append(_right_hand_side(context, "drift", stochastic.drift))
         functions.append(diffusion_source(context, stochastic))
-    functions += latent_sources(context) if problem.latent else [loss_source(problem, context.target)]
+    functions += latent_sources(context, gradients) if problem.latent else [loss_source(problem, context.target)]
     if problem.networks:
         functions += network_sources(context)
     elif not chosen.differentiates:
-        functions.append((scalar_jacobian_source if problem.all_scalar else array_jacobian_source)(context))
+        scalar = problem.all_scalar
+        functions.append(scalar_jacobian_source(context, gradients) if scalar else array_jacobian_source(context))
     elif chosen.jacobian and problem.all_scalar and not context.target.batched:
         functions.append(scalar_jacobian_source(context))
     # The header comes last: the functions above have said which constants and imports they need.

@@ -145,11 +145,11 @@ def sudden_changes(problem: Problem, functions: dict[str, Callable[..., FloatArr
 
 
 def emitted_numpy(problem: Problem, *, as_written: bool = False) -> dict[str, Callable[..., FloatArray]]:
-    """The emitted NumPy functions of a problem; unless ``as_written``, continued to single points where it is 0/0."""
+    """The emitted NumPy functions that a solve needs; unless ``as_written``, continued to points where it is 0/0."""
     if problem.controls:
         return _driven(problem)
     namespace: dict[str, Callable[..., FloatArray]] = {}
-    text = source(problem if as_written else filled(problem), "numpy")
+    text = source(problem if as_written else filled(problem), "numpy", gradients=False)
     exec(compile(text, "<emitted NumPy source>", "exec"), namespace)
     emitted = namespace["rhs"]
     # A scalar problem's returns a tuple.
