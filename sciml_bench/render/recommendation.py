@@ -42,8 +42,8 @@ def _failures(found: Recommendation) -> Iterator[str]:
     if not found.failed:
         return
     yield ""
-    stopped = ", or took far longer than the best one and were stopped" if found.ways else ""
-    have = "has" if len(found.failed) == 1 else "have"
+    have, were = ("has", "was") if len(found.failed) == 1 else ("have", "were")
+    stopped = f", or took far longer than the best one and {were} stopped" if found.ways else ""
     yield f"{_ways(len(found.failed))} {have} no {found.advised.call} at this accuracy{stopped}:"
     for reason, count in Counter(_shortened(way.reason) for way in found.failed).most_common(_REASONS):
         names = [way.name for way in found.failed if _shortened(way.reason) == reason]
