@@ -51,7 +51,8 @@ class Document:
         except UnicodeDecodeError as error:
             raise ProblemError(f"is not UTF-8 text (byte {error.start}).", where=path) from None
         for place, line in enumerate(text.splitlines(), start=1):
-            if line.count(".") > MOST_DOTS and _KEY.fullmatch(line.partition("=")[0]):
+            key = line.partition("=")[0]
+            if key.count(".") > MOST_DOTS and _KEY.fullmatch(key):
                 # The parser's time grows with their square.
                 raise ProblemError(f"a key has more than {MOST_DOTS} dots.", where=path, line=place)
         try:

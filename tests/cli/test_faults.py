@@ -102,6 +102,15 @@ def test_a_large_file_is_refused_at_once(tmp_path: Path, text: str, message: str
     assert message in capsys.readouterr().err
 
 
+def test_many_decimals_in_a_line_are_no_key(tmp_path: Path):
+    path = tmp_path / "decimals.toml"
+    path.write_text(
+        'spec = 1\nname = "decimals"\ntitle = "Decimals"\n[time]\nt1 = 1\n[parameters]\n'
+        f'k = [{", ".join(["0.5"] * 200)}]\n[states]\ny = 1\n[equations]\ny = "-y*sum(k)"\n'
+    )
+    assert load_problem(path).n_parameters == 200
+
+
 def test_many_logarithmic_times_are_made(tmp_path: Path):
     path = tmp_path / "many.toml"
     path.write_text(
