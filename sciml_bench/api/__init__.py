@@ -318,14 +318,15 @@ def problem(
         UsageError: the catalog has no such problem; or a function has no initial state or time span.
         ProblemError: the file or the function is wrong; the message names the line.
     """
-    from sciml_bench.importing.importer import loaded, of_function
-    from sciml_bench.importing.python_function import Given
     from sciml_bench.models.load import load_declared
     from sciml_bench.problem import catalog
 
     if callable(name):
         if y0 is None or t_span is None:
             raise UsageError("a function needs its initial state and time span: problem(f, y0, p, t_span)")
+        from sciml_bench.importing.importer import loaded, of_function
+        from sciml_bench.importing.python_function import Given
+
         return loaded(of_function(name, Given(y0, t_span, p, t_eval)))
     is_file = isinstance(name, Path) or str(name).endswith(".toml")
     return load_declared(Path(name) if is_file else catalog.path(str(name)))

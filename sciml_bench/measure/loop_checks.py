@@ -47,11 +47,13 @@ def check_loop(program: Program, task: Task, point: Point, call: Call, loop: Loo
     Raises:
         SolverFailure: a timed call returned an output that it did not compute.
     """
-    kept, outputs = loop.answers.kept, list[Any]()
+    # The outputs end here: they may be large, and a cell has many loops.
+    kept, loop.answers = loop.answers.kept if loop.answers else [], None
     if not kept:
         # Processes that fill caches have no steady calls.
         return None
-    _check_preparation(call, point, loop, clock, program.await_inputs)
+    _check_preparation(call, point, loop, clock, lambda at: program.await_inputs(call.prepare_at(kept[0].varied, at)))
+    outputs = list[Any]()
     if loop.truncated:
         return None
     inputs = call.prepare(kept[0].varied)
@@ -73,7 +75,7 @@ def check_loop(program: Program, task: Task, point: Point, call: Call, loop: Loo
     again = _numbers(call, call.read(outputs[-1]))
     change = max((_apart(kept[0].output, other.output) for other in kept[1:]), default=0.0)
     if change > 0:
-        _check_repeated(call, loop, again, change, run)
+        _check_repeated(call, loop, kept[0], again, change, run)
     elif len(kept) > 1:
         _check_same(task, call, kept, run)
     return found
@@ -83,9 +85,8 @@ def _numbers(call: Call, result: Any) -> FloatArray:
     return np.ravel(np.asarray(call.numbers(result), dtype=np.float64))
 
 
-def _check_repeated(call: Call, loop: Loop, again: FloatArray, change: float, run: Run) -> None:
+def _check_repeated(call: Call, loop: Loop, first: Kept, again: FloatArray, change: float, run: Run) -> None:
     """An output is the same when it is computed again, or calls differ by that every time and take as long as any."""
-    first = loop.answers.kept[0]
     apart = _apart(first.output, again)
     if apart <= _SAME_SHARE * change:
         return
@@ -158,7 +159,7 @@ def _apart(one: FloatArray, other: FloatArray) -> float:
     return float(np.max(np.abs(one - other), initial=0.0)) / size
 
 
-def _check_preparation(call: Call, point: Point, loop: Loop, clock: Clock, await_inputs: Callable[[Any], None]) -> None:
+def _check_preparation(call: Call, point: Point, loop: Loop, clock: Clock, prepare: Callable[[Point], None]) -> None:
     """Preparing inputs is not where the solver works: it takes less time than the call, or as long at any tolerance."""
     call_ns, prepare_ns = statistics.median(loop.ns), statistics.median(loop.prepare_ns)
     if prepare_ns < _PREPARED_FLOOR_NS or prepare_ns < call_ns or point.batch is not None:
@@ -167,7 +168,7 @@ def _check_preparation(call: Call, point: Point, loop: Loop, clock: Clock, await
 
     def ns_at(point: Point) -> int:
         start_ns = clock.now_ns()
-        await_inputs(call.prepare_at(loop.answers.kept[0].varied, point))
+        prepare(point)
         return clock.now_ns() - start_ns
 
     pairs: list[tuple[int, int]] = []

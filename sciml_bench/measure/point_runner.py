@@ -76,7 +76,7 @@ class HalfLog(Generic[H]):
     message: str = ""
     first_ns: int | None = None
     warm_up: Loop = field(default_factory=Loop)
-    steady: Loop = field(default_factory=Loop)
+    steady: Loop = field(default_factory=Loop.checked)
     memory_growth_bytes: int = 0
     working_bytes: int | None = None
     to_device_ns: tuple[int, ...] = ()
@@ -317,7 +317,7 @@ class CellMeasurer:
             try:
                 self._measure_steady(half, call, index)
             finally:
-                half.memory_growth_bytes = rss_bytes() - rss
+                half.memory_growth_bytes = rss_bytes() - rss - half.steady.answer_bytes
             half.settled = steady_state(half.steady.ns)
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)

@@ -191,13 +191,23 @@ def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[Fl
 class Loop:
     """Samples of a loop of calls; ``truncated`` when the time limit cut it before its minimum count.
 
-    ``prepare_ns`` are the times in which its inputs were prepared, ``answers`` some of its outputs.
+    ``prepare_ns`` are the times in which its inputs were prepared; ``answers`` are outputs to be checked.
     """
 
     samples: list[Sample] = field(default_factory=list)
     truncated: bool = False
     prepare_ns: list[int] = field(default_factory=list)
-    answers: Answers = field(default_factory=Answers)
+    answers: Answers | None = None
+
+    @classmethod
+    def checked(cls) -> Loop:
+        """A loop whose outputs are checked after it."""
+        return cls(answers=Answers())
+
+    @property
+    def answer_bytes(self) -> int:
+        """The memory of the outputs to be checked."""
+        return sum(each.output.nbytes for each in self.answers.kept) if self.answers else 0
 
     @property
     def ns(self) -> tuple[int, ...]:
@@ -274,7 +284,8 @@ class Loop:
             for (varied, _), item in zip(inputs, done, strict=False):
                 result, sample = _read(call, item, clock)
                 self.samples.append(sample)
-                self.answers.offer(varied, result, call.numbers)
+                if self.answers is not None:
+                    self.answers.offer(varied, result, call.numbers)
 
 
 TRANSFERS = 5

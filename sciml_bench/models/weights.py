@@ -7,12 +7,15 @@ single precision, so that all precisions start from the same bits.
 from __future__ import annotations
 
 import math
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from sciml_bench.problem.network import rounded
+from sciml_bench.record.lines import is_special
 from sciml_bench.record.model_task import Slot
 
 # Directions in the space of a model's weights, along which gradients are checked; the same wherever they are drawn.
@@ -60,16 +63,21 @@ def read(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
     """The flat theta from a file of NumPy arrays (``.npz``), one for each slot, named ``layer.role``.
 
     Raises:
-        ValueError: an array is missing, does not hold numbers, or has another shape; the message says which.
+        ValueError: an array is missing, does not hold numbers, or has another shape; the message says which. Or the
+            archive is damaged.
         OSError: the file cannot be read.
     """
-    if path.exists() and not path.is_file():
+    if is_special(path):
         raise ValueError("it is not a regular file")
-    # NumPy leaves a file open that it cannot read.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        if not isinstance(arrays, np.lib.npyio.NpzFile):
-            raise ValueError("it is no .npz file")
-        return tuple(rounded(np.concatenate([_array(arrays, slot) for slot in slots])).tolist())
+    try:
+        # NumPy leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            if not isinstance(arrays, np.lib.npyio.NpzFile):
+                raise ValueError("it is no .npz file")
+            return tuple(rounded(np.concatenate([_array(arrays, slot) for slot in slots])).tolist())
+    except (EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        # A changed byte may ask for a password or an unknown compression, which are RuntimeErrors.
+        raise ValueError(f"the archive is damaged: {error}") from error
 
 
 def _array(arrays: np.lib.npyio.NpzFile, slot: Slot) -> np.ndarray:

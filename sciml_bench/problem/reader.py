@@ -18,6 +18,7 @@ from sciml_bench.problem import foreign
 from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number, parse
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import Node, Shape, describe
+from sciml_bench.record.lines import is_special
 
 # A problem file as text and data: reads TOML with exact decimals, and knows the line of each key.
 
@@ -40,8 +41,7 @@ class Document:
             ProblemError: it cannot be read, is too large, or is not TOML.
         """
         try:
-            if path.exists() and not path.is_file():
-                # A pipe never ends, and a device has no size.
+            if is_special(path):
                 raise ProblemError("it is not a regular file.", where=path)
             if path.stat().st_size > MAX_BYTES:
                 raise ProblemError(f"the file is larger than {MAX_BYTES} bytes.", where=path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.reader import Document, Reader
+from sciml_bench.record.lines import is_special
 
 MAX_DATA_BYTES = 10_000_000
 _IN_FORMULAS = ("conditions", "measurements", "observables")
@@ -85,7 +86,7 @@ def read_cells(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     """
     document, path = reader.document, reader.document.path.with_name(name)
     try:
-        if path.exists() and not path.is_file():
+        if is_special(path):
             raise document.error(f"{path.name} is not a regular file.", table, key)
         if path.stat().st_size > MAX_DATA_BYTES:
             raise document.error(f"{path.name} is larger than {MAX_DATA_BYTES} bytes.", table, key)

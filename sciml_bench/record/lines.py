@@ -86,9 +86,14 @@ def append_line(path: Path, line: str) -> None:
         os.close(descriptor)
 
 
+def is_special(path: Path) -> bool:
+    """Return whether a path is a pipe or a device, which need not end and have no size, or a folder."""
+    return path.exists() and not path.is_file()
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers from 1, one at a time; none if the file does not exist."""
-    if path.exists() and not path.is_file():
+    if is_special(path):
         raise StoreError(f"{path} is not a regular file: it cannot hold records.")
     try:
         with path.open("rb") as file:
@@ -161,12 +166,12 @@ def whole(path: Path) -> Iterator[Path]:
     A link stays and its target is replaced. Devices and pipes are written into.
     """
     path = path.resolve()
-    is_special = path.exists() and not path.is_file()
-    folder = Path(tempfile.mkdtemp()) if is_special else path.parent
+    special = is_special(path)
+    folder = Path(tempfile.mkdtemp()) if special else path.parent
     temporary = folder / f".{path.name}.{os.getpid()}"
     try:
         yield temporary
-        if is_special:
+        if special:
             with temporary.open("rb") as source, path.open("wb") as target:
                 shutil.copyfileobj(source, target)
         else:
@@ -174,7 +179,7 @@ def whole(path: Path) -> Iterator[Path]:
             sync_folder(folder)
     finally:
         temporary.unlink(missing_ok=True)
-        if is_special:
+        if special:
             folder.rmdir()
 
 

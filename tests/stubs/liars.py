@@ -35,15 +35,16 @@ class Works(Decay):
         return super().gradient(inputs)
 
 
-class _Remembers(Works):
-    """Answers from memory where it finds something."""
+class RemembersThePoint(Works):
+    """Returns the first result at a tolerance for any input."""
 
     def __init__(self, task: Task):
         super().__init__(task)
         self.memory: dict[Any, tuple[FloatArray, Any]] = {}
 
     def found(self, kind: str, inputs: Any) -> Any:
-        raise NotImplementedError
+        """What it remembers for these inputs, or ``None``."""
+        return self.memory.get((kind, inputs[1]), (None, None))[1]
 
     def _answer(self, kind: str, inputs: Any, compute: Any) -> Any:
         known = self.found(kind, inputs)
@@ -59,19 +60,12 @@ class _Remembers(Works):
         return self._answer("gradient", inputs, super().gradient)
 
 
-class RemembersWhatIsClose(_Remembers):
+class RemembersWhatIsClose(RemembersThePoint):
     """Returns the last result for any input that is close to the last one."""
 
     def found(self, kind: str, inputs: Any) -> Any:
         theta, known = self.memory.get((kind, inputs[1]), (None, None))
         return known if theta is not None and np.allclose(theta, inputs[0]) else None
-
-
-class RemembersThePoint(_Remembers):
-    """Returns the first result at a tolerance for any input."""
-
-    def found(self, kind: str, inputs: Any) -> Any:
-        return self.memory.get((kind, inputs[1]), (None, None))[1]
 
 
 class RemembersAndShakes(RemembersWhatIsClose):

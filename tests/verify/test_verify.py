@@ -90,6 +90,10 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         for warm in (record for record in run.records if record["cell"]["mode"] != "eager"):
             warm.update(compile_cache_hits=None, compile_cache_files={"before": 3, "after": 5})
 
+    def ended(outcome: str, message: str) -> None:
+        first.update(outcome=outcome, message=message)
+        first["solve"].update(outcome=outcome)
+
     return {
         "a sample is negative": ("sample_values", lambda: first["solve"]["ns"].__setitem__(0, -5)),
         "a sample is half a nanosecond": ("lines", lambda: first["solve"]["ns"].__setitem__(0, 1.5)),
@@ -137,20 +141,8 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
             lambda: [r.update(compile_cache_hits=0) for r in run.records if r["cell"]["mode"] != "eager"],
         ),
         "a warm cache grew": ("warm", grown_caches),
-        "a loop compiled": (
-            "recompiled",
-            lambda: (
-                first.update(outcome="recompiled", message="traced 3 more times"),
-                first["solve"].update(outcome="recompiled"),
-            ),
-        ),
-        "an answer from memory": (
-            "computed",
-            lambda: (
-                first.update(outcome="invalid", message="4 timed solves returned the same output"),
-                first["solve"].update(outcome="invalid"),
-            ),
-        ),
+        "a loop compiled": ("recompiled", lambda: ended("recompiled", "traced 3 more times")),
+        "an answer from memory": ("computed", lambda: ended("invalid", "4 solves returned the same output")),
         "two processors for one thread": ("pinned", lambda: record["threads"].update(affinity="0,1")),
         "the steady part starts behind the samples": (
             "steady",
