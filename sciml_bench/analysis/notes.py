@@ -11,6 +11,7 @@ from sciml_bench.analysis import devices, quantities
 from sciml_bench.analysis.answer import cheapest, count_text, more
 from sciml_bench.analysis.break_even import Best, Choice, Overtaking
 from sciml_bench.analysis.comparable import disturbed
+from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.ranking import Judged, Lead, Ranking
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary, RunSummary
@@ -162,7 +163,7 @@ def doubts(summary: RunSummary) -> Iterator[str]:
     unsteady = sum(point.unsteady for point in points)
     scores = list(scoring(summary))
     energy = any(point.solve.joules is not None or point.gradient.joules is not None for point in points)
-    moved = list(devices.sentences(summary))
+    moved = [*devices.sentences(summary), *_packages(summary)]
     if noisy or unsteady or scores or energy or moved:
         yield ""
     if energy:
@@ -178,6 +179,33 @@ def doubts(summary: RunSummary) -> Iterator[str]:
         yield f"never settled: {unsteady} of {len(points)} points; all their calls count"
     yield from moved
     yield from scores
+
+
+def _packages(summary: RunSummary) -> Iterator[str]:
+    """Sentences on packages compiled while a first call waited, and on libraries that versions do not name."""
+    adapters: dict[str, list[ProcessSummary]] = {}
+    for cell in summary.cells.values():
+        adapters.setdefault(cell.cell.adapter, []).extend(cell.processes)
+    for adapter, processes in adapters.items():
+        compiled = [process.compiled for process in processes if process.compiled]
+        if compiled:
+            yield (
+                f"{adapter}: {len(compiled)} of {len(processes)} processes compiled packages before their first call "
+                f"({_shortened(compiled)}), which counts in its time"
+            )
+        replaced = [process.replaced for process in processes if process.replaced]
+        if replaced:
+            yield (
+                f"{adapter}: on this machine the libraries of {_shortened(replaced)} are not the registry's, so their "
+                "versions do not say which ran"
+            )
+
+
+def _shortened(lists: list[str]) -> str:
+    names = sorted({name for text in lists for name in text.split(", ")})
+    return ", ".join(names[:_MOST_NAMED]) + (
+        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    )
 
 
 def bridges(summary: RunSummary) -> Iterator[str]:

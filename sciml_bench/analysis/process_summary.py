@@ -13,7 +13,7 @@ from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Drifts, GradientHalf, Half, PointResult, Scores, Trajectories
-from sciml_bench.record.process import ProcessFacts
+from sciml_bench.record.process import COMPILED, REPLACED, ProcessFacts
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 from sciml_bench.record.training import Trained
@@ -145,7 +145,8 @@ class ProcessSummary:
     """One record, reduced. Times in seconds. ``trials`` counts trials by kind, ``trials_at`` by tolerance and kind.
     ``earlier_scoring``: its gradients were scored before components were compared with a bound. Only the first
     process of a cell keeps ``loop`` and ``curve``, the training with its losses. ``first_call_s`` is the time to
-    the first gradient from the start of the process, also if that one missed its error bound.
+    the first gradient from the start of the process, also if that one missed its error bound. ``replaced`` and
+    ``compiled`` list packages as in the versions of a worker.
     """
 
     block: int
@@ -168,6 +169,8 @@ class ProcessSummary:
     training: TrainingSummary | None = None
     curve: Trained | None = None
     earlier_scoring: bool = False
+    replaced: str = ""
+    compiled: str = ""
 
     @property
     def starved(self) -> bool:
@@ -211,6 +214,8 @@ def reduce_record(record: Record) -> ProcessSummary:
         wall_s=record.own_s,
         phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
         noisy=tuple(record.noisy),
+        replaced=str(record.versions.get(REPLACED, "")),
+        compiled=str(record.versions.get(COMPILED, "")),
         attempt=record.attempt,
         trials=trials,
         trials_at=trials_at,

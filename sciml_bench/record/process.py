@@ -12,6 +12,11 @@ from typing import Any
 STARTUP = ("spawn", "interpreter", "import")
 """The phases before a framework is there: once a process, whatever it measures."""
 
+REPLACED, COMPILED = "replaced_libraries", "compiled_in_worker"
+"""Keys among the versions, absent if there are no such packages: names of packages whose library is another one than
+the version says, and of packages that the worker compiled because their cache did not fit.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerFacts:

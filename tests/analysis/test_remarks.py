@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis import notes as remarks
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.record.process import COMPILED, REPLACED
 
 
 def test_disturbed_processes_and_loops_that_never_settled_are_told():
@@ -50,3 +53,26 @@ def test_the_cost_of_a_bridge_is_told_in_one_line():
 
 def test_without_a_bridge_nothing_is_told():
     assert list(remarks.bridges(summarise(plan([cell()]), [record(cell(), [point(1e-4)])]))) == []
+
+
+def test_packages_that_were_compiled_and_libraries_that_were_replaced_are_named():
+    which = cell("rodas5p", "julia")
+    compiled = {"compiled_in_worker": "Zygote, SciMLSensitivity"}
+    replaced = {"replaced_libraries": "A, B, C, D, E, F, G"}
+    records = [
+        record(which, [point(1e-4)], block=0, versions={**compiled, **replaced}),
+        record(which, [point(1e-4)], block=1, versions=replaced),
+    ]
+    assert list(remarks.doubts(summarise(plan([which]), records))) == [
+        "",
+        "julia: 1 of 2 processes compiled packages before their first call (SciMLSensitivity, Zygote), which counts in "
+        "its time",
+        "julia: on this machine the libraries of A, B, C, D, E and 2 more are not the registry's, so their versions do "
+        "not say which ran",
+    ]
+
+
+def test_the_names_under_which_julia_reports_packages():
+    source = (Path(__file__).parents[2] / "julia_env" / "src" / "versions.jl").read_text(encoding="utf-8")
+    assert f'"{REPLACED}" =>' in source
+    assert f'"{COMPILED}" =>' in source

@@ -16,13 +16,17 @@ from sciml_bench.adapters.julia import setting_up as executable
 from sciml_bench.cli import options as exits
 from sciml_bench.host.extras import install_command
 
-# A Julia that "prepares" a project as the real one does: it leaves a manifest and says how long it took.
+# A Julia that "prepares" a project as the real one does: it leaves a manifest, and in a file how long it took.
 PREPARES = """
 project = next(word for word in sys.argv if word.startswith("--project=")).removeprefix("--project=")
 with open(project + "/Manifest.toml", "w") as manifest:
     manifest.write('[[deps.SciMLBench]]\\nversion = "0.1.0"\\n[[deps.PythonCall]]\\nversion = "%s"\\n' % sys.argv[-1])
-print("  5 ms  ✓ SciMLBench")
-print("sciml-bench: precompiled in 12.5 s")
+print("installing 200 packages")
+for name in range(200):
+    print("  12345.6 ms  ✓ SciMLBench" + str(name))
+script = next(at for at, word in enumerate(sys.argv) if word.endswith("prepare.jl"))
+with open(sys.argv[script + 2], "w") as result:
+    result.write("12.5")
 """
 
 
@@ -66,7 +70,9 @@ def test_setup_and_status(cli, tmp_path, works):
     path = julia(tmp_path)
     done = cli("julia", "setup", "--julia", path, *options(tmp_path))
     assert done.code == exits.OK, done.err
-    assert "✓ SciMLBench" in done.err
+    assert "installing 200 packages" in done.err
+    assert "180 packages compiled" in done.err
+    assert len(done.err.splitlines()) < 20
     assert "Julia is ready, except enzyme" in done.out
 
     status = cli("julia", "status", "--json")
@@ -174,10 +180,45 @@ def test_a_program_that_is_no_julia(cli, tmp_path):
 
 def test_a_project_that_cannot_be_resolved(cli, tmp_path):
     broken = 'print("ERROR: Unsatisfiable requirements for PythonCall"); sys.exit(1)'
+    for folder in ("registries", "packages"):
+        (tmp_path / "depot" / folder).mkdir(parents=True)
     done = cli("julia", "setup", "--julia", julia(tmp_path, body=broken), *options(tmp_path, "--offline"))
     assert done.code == exits.USAGE
     assert "Unsatisfiable requirements" in done.err
-    assert "leave --offline away" in done.err
+    assert "on a machine with a network" in done.err
+
+
+def test_an_empty_depot_without_a_network_is_named_before_julia_tries_it(cli, tmp_path):
+    done = cli("julia", "setup", "--julia", julia(tmp_path), *options(tmp_path, "--offline"))
+    assert done.code == exits.USAGE
+    assert f"no packages of Julia are in {tmp_path / 'depot'}" in done.err
+
+
+def test_of_a_long_trace_the_first_error_is_the_reason(cli, tmp_path):
+    body = """
+    print("ERROR: LoadError: Unsatisfiable requirements detected for package Sundials")
+    for depth in range(200):
+        print(f" [{depth}] resolve at operations.jl:{depth}")
+    print("ERROR: Unhandled Task error")
+    sys.exit(1)
+    """
+    done = cli("julia", "setup", "--julia", julia(tmp_path, body=body), *options(tmp_path))
+    assert done.code == exits.USAGE
+    assert "(Unsatisfiable requirements detected for package Sundials)" in done.err
+    assert "operations.jl" not in done.err
+
+
+def test_lines_of_others_do_not_hide_that_it_worked(cli, tmp_path, works):
+    """Processes that Julia leaves behind write into the same stream, also within a line."""
+    body = PREPARES + 'sys.stderr.write("ERROR: in the background")\n'
+    done = cli("julia", "setup", "--julia", julia(tmp_path, body=body), *options(tmp_path))
+    assert done.code == exits.OK, done.err
+
+
+def test_a_julia_that_did_nothing_and_calls_it_success(cli, tmp_path):
+    done = cli("julia", "setup", "--julia", julia(tmp_path, body="sys.exit(0)"), *options(tmp_path))
+    assert done.code == exits.USAGE
+    assert "to its end" in done.err
 
 
 def test_julia_that_dies_of_a_signal(cli, tmp_path):

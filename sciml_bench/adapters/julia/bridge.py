@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
@@ -11,6 +12,9 @@ from sciml_bench.adapters.base import Inside, Program
 from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
+
+STARTED_S = time.time()
+"""Before Julia loads a package other than PythonCall. Code that is written later was compiled in this process."""
 
 
 class Bridged(Program):
@@ -34,7 +38,7 @@ class Bridged(Program):
         return self.calls.phases_ns()
 
     def versions(self) -> dict[str, str]:
-        told = {str(name): str(version) for name, version in self.bench.versions().items()}
+        told = {str(name): str(version) for name, version in self.bench.versions(STARTED_S).items()}
         return {"juliacall": juliacall.__version__, "julia_manifest": project_fingerprint(), **told}
 
 

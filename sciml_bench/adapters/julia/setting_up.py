@@ -106,7 +106,8 @@ def _from_juliapkg(environment: Mapping[str, str], say: Callable[[str], None]) -
 Say = Callable[[str], None]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_PRECOMPILED = re.compile(r"sciml-bench: precompiled in ([0-9.]+) s")
+_COMPILED = re.compile(r"\s*[0-9.]+ m?s\s+[✓✗] ")
+_EACH = 20
 _KEPT_LINES = 12
 
 
@@ -136,6 +137,8 @@ def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installa
     say(f"Julia {release} at {julia}")
     project = _project_folder(wishes, environment)
     depot = _depot(wishes, environment)
+    if wishes.offline:
+        _check_filled(depot)
     installation = Installation(julia, str(project), depot, release)
     parts = dict.fromkeys((*present(project), *wishes.parts))
     versions = (*(package for part in parts for package in OPTIONAL[part]), wanted)
@@ -175,6 +178,16 @@ def _depot(wishes: Wishes, environment: Mapping[str, str]) -> str:
     return f"{depot}{os.pathsep}{before}"
 
 
+def _check_filled(depot: str) -> None:
+    """Without a network, nothing can be put into an empty depot."""
+    folders = [Path(entry) if entry else Path.home() / ".julia" for entry in depot.split(os.pathsep)]
+    if not any((folder / "registries").is_dir() and (folder / "packages").is_dir() for folder in folders):
+        raise UsageError(
+            f"no packages of Julia are in {folders[0]}, and --offline forbids installing any; run the same command "
+            "without --offline on a machine with a network first"
+        )
+
+
 def _check_writable(folder: Path, noun: str, option: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -188,38 +201,60 @@ def _check_writable(folder: Path, noun: str, option: str) -> None:
 def _prepare(
     installation: Installation, wanted: tuple[str, ...], environment: Mapping[str, str], *, offline: bool, say: Say
 ) -> float:
-    """Let Julia's package manager do its work; how long precompiling took, in seconds.
+    """Let Julia's package manager do its work; how long compiling took, in seconds.
 
     ``wanted`` are the packages of optional parts, and at last the version of PythonCall.
     """
     folder = package_folder()
-    script = [str(folder / "setup" / "prepare.jl"), str(folder), *wanted]
-    command = [installation.executable, "--startup-file=no", f"--project={installation.project}", *script]
-    variables = {**environment, **worker_variables(installation), "JULIA_PKG_OFFLINE": str(offline).lower()}
-    last: deque[str] = deque(maxlen=_KEPT_LINES)
-    seconds = None
+    with tempfile.TemporaryDirectory() as temporary:
+        # A separate file: other processes that Julia starts write to the same two streams.
+        result = Path(temporary) / "seconds"
+        script = [str(folder / "setup" / "prepare.jl"), str(folder), str(result), *wanted]
+        command = [installation.executable, "--startup-file=no", f"--project={installation.project}", *script]
+        variables = {**environment, **worker_variables(installation), "JULIA_PKG_OFFLINE": str(offline).lower()}
+        code, lines = _run(command, variables, say)
+        if code:
+            raise UsageError(_why(code, lines, installation, offline))
+        try:
+            return float(result.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{installation.executable} did not run {script[0]} to its end ({error}); {_GET}"
+            ) from error
+
+
+def _run(command: list[str], variables: dict[str, str], say: Say) -> tuple[int, list[str]]:
+    """Run a command that may compile packages: its exit code, and its lines about what went wrong."""
+    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    error = ""
+    compiled = 0
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=variables
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            said = line.rstrip()
-            if match := _PRECOMPILED.fullmatch(said):
-                seconds = float(match[1])
-            elif said:
-                last.append(said)
-                say(said)
-    if process.returncode or seconds is None:
-        raise UsageError(_why(process.returncode, list(last), installation, offline))
-    return seconds
+            text = line.rstrip()
+            if _COMPILED.match(text):
+                compiled += 1
+                if compiled % _EACH == 0:
+                    say(f"  {compiled} packages compiled")
+            elif text:
+                kept.append(text)
+                if error:
+                    continue
+                # A trace of some hundred lines follows the first error.
+                error = text if text.startswith("ERROR:") else ""
+                say(text)
+    return process.returncode, [error] if error else list(kept)
 
 
-def _why(code: int, last: list[str], installation: Installation, offline: bool) -> str:
+def _why(code: int, lines: list[str], installation: Installation, offline: bool) -> str:
     if code < 0:
         return (
             f"Julia was ended by signal {signal.Signals(-code).name} while it prepared {installation.project}; "
             "run the command again, with another --julia if it happens again"
         )
-    told = next((line for line in last if line.startswith("ERROR:")), last[-1] if last else "it said nothing")
-    cure = "leave --offline away" if offline else "name an empty folder with --project"
-    return f"Julia could not prepare {installation.project} ({told.removeprefix('ERROR: ')}); {cure}"
+    reason = (lines[-1] if lines else "no message").removeprefix("ERROR: ").removeprefix("LoadError: ")
+    # Without the network only packages of the depot are known; with it, most often an old project is in the way.
+    cure = "run it on a machine with a network first" if offline else "name an empty folder with --project"
+    return f"Julia could not prepare {installation.project} ({reason}); {cure}"
