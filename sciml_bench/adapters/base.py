@@ -192,7 +192,8 @@ class Adapter:
     returns the recommended ways for a problem, the best first. ``compiles_long`` is true if it compiles for a minute
     or more in every process. ``look`` is its style in figures, by default a chosen one. ``locks`` returns the texts of
     files that pin further dependencies of its workers. ``script`` names the function that writes a script. Every task
-    of it has the ``options``, for its program.
+    of it has the ``options``, for its program. ``environment`` returns the same adapter in an environment that has a
+    name, or raises ``UsageError``; adapters without it have only the environment of this process.
     """
 
     name: str
@@ -221,6 +222,7 @@ class Adapter:
     locks: Callable[[], Mapping[str, str]] = dict[str, str]
     script: str = ""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    environment: Callable[[str], Adapter] | None = None
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""

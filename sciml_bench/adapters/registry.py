@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -19,6 +20,8 @@ from sciml_bench.host.extras import install_command
 from sciml_bench.record.task import WARM
 
 GROUP = "sciml_bench.adapters"
+AT = "@"
+"""Between an adapter and the environment that it runs in, if that has a name."""
 
 # Module and attribute of each built-in declaration. None of them imports its framework.
 BUILT_IN = {
@@ -76,9 +79,14 @@ def names() -> tuple[str, ...]:
     return tuple(adapters())
 
 
-def adapters() -> dict[str, Adapter]:
-    """Every adapter that loads, by name."""
-    return {name: loaded for name, loaded in _all().items() if isinstance(loaded, Adapter)}
+def adapters(selected: Iterable[str] = ()) -> dict[str, Adapter]:
+    """Every adapter that loads, by name, and the selected ones that are in a named environment.
+
+    Raises:
+        UsageError: a selected environment does not exist.
+    """
+    loaded = {name: loaded for name, loaded in _all().items() if isinstance(loaded, Adapter)}
+    return loaded | {name: adapter(name) for name in selected if AT in name}
 
 
 def load_errors() -> tuple[LoadError, ...]:
@@ -87,11 +95,17 @@ def load_errors() -> tuple[LoadError, ...]:
 
 
 def adapter(name: str) -> Adapter:
-    """The adapter of this name.
+    """The adapter of this name, in a named environment for a name like ``julia@older``.
 
     Raises:
         UsageError: there is none, or its declaration cannot be loaded.
     """
+    base, at, environment = name.partition(AT)
+    if at:
+        declared = adapter(base)
+        if declared.environment is None:
+            raise UsageError(f"'{name}': {base} runs in the environment of this process only")
+        return declared.environment(environment)
     # A built-in one is found without reading every installed package's entry points.
     loaded = _built_in(name) if name in BUILT_IN else _all().get(name)
     if isinstance(loaded, Adapter):

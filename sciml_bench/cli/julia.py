@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -10,6 +12,27 @@ import click
 from sciml_bench.adapters.julia.installation import OPTIONAL
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option
+
+
+def _checked_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if value and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value):
+        raise click.BadParameter("letters, digits, '.', '_' and '-', a letter or a digit first")
+    return value
+
+
+_name_option = click.option(
+    "--name",
+    default="",
+    metavar="NAME",
+    callback=_checked_name,
+    help="A further set of packages, measured as the adapter julia@NAME.",
+)
+
+
+def _environment(name: str) -> Mapping[str, str]:
+    from sciml_bench.adapters.julia.installation import named
+
+    return named(name) if name else os.environ
 
 
 @click.group(epilog="\b\nExamples:\n  sciml-bench julia setup\n  sciml-bench julia status\n")
@@ -24,6 +47,7 @@ Examples:
   sciml-bench julia setup --julia ~/julia-1.10/bin/julia --depot /scratch/depot
   sciml-bench julia setup --project shared_project --offline
   sciml-bench julia setup --with simplechains
+  sciml-bench julia setup --name older --project older_project
 
 \b
 Exit codes:
@@ -53,7 +77,10 @@ Exit codes:
     multiple=True,
     help="Add an optional part: a framework whose packages may hold others back. Its cells need it.",
 )
-def setup(path: str | None, project: Path | None, depot: Path | None, offline: bool, parts: tuple[str, ...]) -> int:
+@_name_option
+def setup(
+    path: str | None, project: Path | None, depot: Path | None, offline: bool, parts: tuple[str, ...], name: str
+) -> int:
     """Find or install Julia, prepare its project, precompile it, and try it.
 
     Workers start with the recorded Julia; they never look for Julia and never resolve a package.
@@ -62,8 +89,9 @@ def setup(path: str | None, project: Path | None, depot: Path | None, offline: b
     from sciml_bench.adapters.julia.self_check import REQUIRED
     from sciml_bench.adapters.julia.setting_up import Wishes, set_up
 
-    found = set_up(Wishes(path, project, depot, offline, parts), os.environ, lambda line: click.echo(line, err=True))
-    record = installation.record_path()
+    wishes = Wishes(path, project, depot, offline, parts, name)
+    found = set_up(wishes, os.environ, lambda line: click.echo(line, err=True))
+    record = installation.record_path(_environment(name))
     installation.write(found, record)
     click.echo(f"recorded in {record}")
     if found.parts[REQUIRED]:
@@ -71,7 +99,8 @@ def setup(path: str | None, project: Path | None, depot: Path | None, offline: b
         return exits.CHECK_FAILED
     broken = [part for part, message in found.parts.items() if message]
     exceptions = f", except {', '.join(broken)}" if broken else ""
-    click.echo(f"Julia is ready{exceptions}; try: sciml-bench run --problem robertson --adapter julia")
+    adapter = f"julia@{name}" if name else "julia"
+    click.echo(f"Julia is ready{exceptions}; try: sciml-bench run --problem robertson --adapter {adapter}")
     return exits.OK
 
 
@@ -87,13 +116,14 @@ Exit codes:
     1  it cannot; the last line says why, and how to fix it
 """
 )
+@_name_option
 @json_option
-def status(as_json: bool) -> int:
+def status(as_json: bool, name: str) -> int:
     """Show which Julia the workers use, its package versions, and which parts work."""
     from sciml_bench.adapters.julia.status import document, lines
     from sciml_bench.adapters.julia.status import status as look
 
-    found = look(os.environ)
+    found = look(_environment(name))
     if as_json:
         from sciml_bench.cli.options import print_json
 

@@ -55,9 +55,9 @@ def worker(file: Path, out: Path, wait: str | None) -> int:
 
     unit = Unit.read(file)
     unit.check_version()
-    there = adapters()
-    packages = (name for adapter in there.values() for name in adapter.packages.values())
     used = dict.fromkeys(job.task.cell.adapter for job in unit.jobs)
+    there = adapters(used)
+    packages = (name for adapter in there.values() for name in adapter.packages.values())
     locks = locks_of(there[name] for name in used if name in there)
     environment = environment_facts(packages, unit.jobs[0].task.threads, locks)
     with one_at_a_time(wait):

@@ -52,7 +52,7 @@ def planned(
     chosen = profile_named(profile) if isinstance(profile, str) else profile
     plan = make_plan(
         selection,
-        adapters(),
+        adapters((*selection.adapters, *(label.split("/")[1] for label in selection.cells if "/" in label))),
         dataclasses.replace(chosen, rtols=tuple(rtols)) if rtols else chosen,
         Settings(seed=seed, threads=threads, timeout_s=timeout_s or 0.0, memory_limit_bytes=memory_limit),
         files=files,

@@ -5,11 +5,13 @@ Imports nothing here: a worker's program must load Julia before anything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
 from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.environments import in_environment
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
 from sciml_bench.record.task import LANDING, Cell
 
@@ -22,8 +24,8 @@ PRODUCTS = ("reversediff", "enzyme", "zygote")
 _LARGEST_FOR_ZYGOTE = 20
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
-    """Return why a cell cannot run on a problem with these facts."""
+def refusal(cell: Cell, facts: Facts, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return why a cell cannot run on a problem with these facts, in the installation that ``environment`` names."""
     named = facts.n_weights or facts.latent
     if named and cell.framework_mode == "in-place":
         why = (
@@ -40,7 +42,8 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
         return (
             "adjoints go back from one saved time to the next in any case: landing on them is for sensitivity forward"
         )
-    return next((reason for part in _parts(cell) if (reason := installation.refused_part(part))), None)
+    reasons = (installation.refused_part(part, environment) for part in _parts(cell))
+    return next(filter(None, reasons), None)
 
 
 def _parts(cell: Cell) -> Iterator[str]:
@@ -111,4 +114,5 @@ ADAPTER = Adapter(
     locks=installation.locks,
     cost=Cost(startup_s=12.0, call_s=0.005, adjoint_startup_s=80.0, long_startup_s={"cvode_bdf": 40.0}),
     look=Look("#aa4499", "*p"),
+    environment=lambda name: in_environment(ADAPTER, name, refusal),
 )

@@ -80,6 +80,8 @@ OLDEST_JULIA = (1, 10, 3)
 """The oldest Julia that works with juliacall: 1.10.1 and 1.10.2 crash on Linux."""
 
 _EXECUTABLE, _PROJECT, _DEPOT = "PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"
+_RECORD = "SCIML_BENCH_JULIA"
+AT = "@"
 _SCHEMA = 1
 
 MANIFEST = "julia/Manifest.toml"
@@ -109,8 +111,15 @@ class Installation:
 
 def record_path(environment: Mapping[str, str] = os.environ) -> Path:
     """Path of the record: ``SCIML_BENCH_JULIA``, or in the user's data folder."""
-    told = environment.get("SCIML_BENCH_JULIA")
+    told = environment.get(_RECORD)
     return Path(told) if told else data_folder(environment) / "julia.json"
+
+
+def named(name: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables with which the functions of this module read the installation of this name."""
+    path = record_path(environment)
+    kept = {key: value for key, value in environment.items() if key not in (_EXECUTABLE, _PROJECT)}
+    return kept | {_RECORD: str(path.with_name(f"{path.stem}{AT}{name}.json"))}
 
 
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -227,24 +236,24 @@ def worker_variables(installation: Installation) -> dict[str, str]:
     return {**fixed, _DEPOT: installation.depot} if installation.depot else fixed
 
 
-def locks() -> dict[str, str]:
+def locks(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The manifest of the project that workers load, by the name that a run keeps it under; none without a project.
 
     Paths of packages on this machine are left out: ``Pkg.instantiate`` finds registered packages, and the suite's own
     is part of every checkout.
     """
     try:
-        installation = found()
+        installation = found(environment)
         text = "" if installation is None else _path(Path(installation.project)).read_text(encoding="utf-8")
     except (StoreError, ManifestError, OSError, ValueError):
         return {}
     return {MANIFEST: _ON_THIS_MACHINE.sub('path = "."', text)} if text else {}
 
 
-def refused_part(part: str) -> str | None:
+def refused_part(part: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why an optional part does not work here, as setup found out; ``None`` when it does, or was never tried."""
     try:
-        installation = found()
+        installation = found(environment)
     except StoreError:
         return None
     message = "" if installation is None else installation.parts.get(part, "")

@@ -113,13 +113,15 @@ _KEPT_LINES = 12
 
 @dataclass(frozen=True)
 class Wishes:
-    """The user's settings: a Julia, a project folder, a depot, whether the network may be used, and optional parts."""
+    """The user's settings: a Julia, a project folder, a depot, whether the network may be used, optional parts, and the
+    name of the installation, empty for the usual one."""
 
     julia: str | None = None
     project: Path | None = None
     depot: Path | None = None
     offline: bool = False
     parts: tuple[str, ...] = ()
+    name: str = ""
 
 
 def set_up(wishes: Wishes, environment: Mapping[str, str], say: Say) -> Installation:
@@ -160,7 +162,8 @@ def package_folder() -> Path:
 
 
 def _project_folder(wishes: Wishes, environment: Mapping[str, str]) -> Path:
-    folder = (wishes.project or data_folder(environment) / "julia_project").absolute()
+    usual = "-".join(filter(None, ("julia_project", wishes.name)))
+    folder = (wishes.project or data_folder(environment) / usual).absolute()
     _check_writable(folder, "the project", "--project")
     return folder
 

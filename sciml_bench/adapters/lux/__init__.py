@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
 from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
 from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.environments import in_environment
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
 
 # Capabilities of the adapter of Lux, without importing Julia.
 
 
-def refusal(cell: Cell, _facts: Facts) -> str | None:
-    """Return why a cell of a model cannot run here; ``None`` when it can."""
+def refusal(cell: Cell, _facts: Facts, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return why a cell of a model cannot run in the installation that ``environment`` names."""
     if cell.device == "gpu":
         return "on a GPU Lux needs LuxCUDA or Reactant, which `sciml-bench julia setup` does not install: device cpu"
     if cell.precision == "bfloat16":
         return "Lux has no mixed precision, and Julia computes with bfloat16 in software on a CPU: float32 or float64"
-    return installation.refused_part("enzyme") if cell.sensitivity == "reverse-enzyme" else None
+    return installation.refused_part("enzyme", environment) if cell.sensitivity == "reverse-enzyme" else None
 
 
 ADAPTER = Adapter(
@@ -38,4 +42,5 @@ ADAPTER = Adapter(
     track=CONVENTIONAL,
     locks=installation.locks,
     cost=Cost(startup_s=60.0, call_s=0.02),
+    environment=lambda name: in_environment(ADAPTER, name, refusal),
 )

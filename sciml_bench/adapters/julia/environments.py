@@ -1,0 +1,49 @@
+"""Adapters of Julia in an installation with a name, so that two sets of packages are measured in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sciml_bench.adapters.base import Adapter, Facts
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.installation import AT, CURE, MANIFEST
+from sciml_bench.errors import UsageError
+from sciml_bench.record.task import Cell
+
+Refusal = Callable[[Cell, Facts, Mapping[str, str]], str | None]
+
+
+def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
+    """The adapter with the packages of the installation of this name.
+
+    ``refusal`` is the adapter's, and takes the variables of the installation, too.
+
+    Raises:
+        UsageError: nothing was set up under this name.
+    """
+    variables = installation.named(name)
+    setup = f"{CURE} --name {name}"
+    if not installation.record_path(variables).is_file():
+        raise UsageError(f"Julia has no environment '{name}'; {setup}")
+
+    def lacking() -> str | None:
+        reason = installation.lacking(variables)
+        return reason and reason.replace(CURE, setup)
+
+    folder = f"{declared.name}{AT}{name}"
+    return replace(
+        declared,
+        name=folder,
+        title=f"{declared.title}, environment {name}",
+        # A chosen style, as its own is taken by the other environment.
+        look=None,
+        environment=None,
+        variables=lambda: installation.variables(variables),
+        lacking=lacking,
+        refusal=lambda cell, facts: refusal(cell, facts, variables),
+        locks=lambda: {
+            path.replace(MANIFEST, f"{folder}/Manifest.toml"): text
+            for path, text in installation.locks(variables).items()
+        },
+    )
