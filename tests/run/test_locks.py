@@ -78,6 +78,17 @@ def test_a_manifest_says_nothing_of_the_machine(tmp_path: Path, monkeypatch: pyt
     assert installation.locks() == {NAME: '[[deps.SciMLBench]]\npath = "."\nversion = "0.1.0"\n'}
 
 
+def test_preferences_are_kept_without_paths_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "Manifest.toml").write_text('[[deps.SciMLBench]]\nversion = "0.1.0"\n')
+    text = '[Enzyme]\nprecompile_workload = false\n[Sundials_jll]\nlibsundials_path = "/home/someone/lib.so"\n'
+    (tmp_path / "LocalPreferences.toml").write_text(text)
+    known = installation.Installation(executable="julia", project=str(tmp_path))
+    monkeypatch.setattr(installation, "found", lambda *_: known)
+    kept = installation.locks()
+    assert list(kept) == [NAME, "julia/LocalPreferences.toml"]
+    assert kept["julia/LocalPreferences.toml"] == text.replace("/home/someone/lib.so", ".")
+
+
 @pytest.mark.parametrize("project", ["nowhere", None])
 def test_without_a_project_there_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: str | None):
     known = None if project is None else installation.Installation(executable="julia", project=str(tmp_path / project))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Facts
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import AT, CURE, MANIFEST
+from sciml_bench.adapters.julia.installation import AT, CURE, KEPT
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import Cell
 
@@ -43,7 +43,7 @@ def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
         lacking=lacking,
         refusal=lambda cell, facts: refusal(cell, facts, variables),
         locks=lambda: {
-            path.replace(MANIFEST, f"{folder}/Manifest.toml"): text
+            f"{folder}/{path.removeprefix(KEPT).lstrip('/')}": text
             for path, text in installation.locks(variables).items()
         },
     )

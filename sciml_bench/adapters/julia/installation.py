@@ -84,8 +84,10 @@ _RECORD = "SCIML_BENCH_JULIA"
 AT = "@"
 _SCHEMA = 1
 
-MANIFEST = "julia/Manifest.toml"
-_ON_THIS_MACHINE = re.compile(r'(?m)^path = ".*"$')
+KEPT = "julia"
+"""The folder of a run's locks that has the files of the project."""
+_PREFERENCES = ("JuliaLocalPreferences.toml", "LocalPreferences.toml")
+_ON_THIS_MACHINE = re.compile(r'(?m)^(path = |\w+ = (?="/))".*"$')
 
 
 @dataclass(frozen=True)
@@ -237,17 +239,24 @@ def worker_variables(installation: Installation) -> dict[str, str]:
 
 
 def locks(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The manifest of the project that workers load, by the name that a run keeps it under; none without a project.
+    """The manifest and the preferences of the project that workers load, by the names that a run keeps them under.
 
-    Paths of packages on this machine are left out: ``Pkg.instantiate`` finds registered packages, and the suite's own
-    is part of every checkout.
+    Preferences switch off code that packages compile in advance, or replace a library. Paths on this machine are left
+    out: ``Pkg.instantiate`` finds registered packages, and the suite's own is part of every checkout. Empty without a
+    project.
     """
     try:
         installation = found(environment)
-        text = "" if installation is None else _path(Path(installation.project)).read_text(encoding="utf-8")
+        if installation is None:
+            return {}
+        project = Path(installation.project)
+        texts = {"Manifest.toml": _path(project).read_text(encoding="utf-8")}
+        preferences = next((project / name for name in _PREFERENCES if (project / name).is_file()), None)
+        if preferences is not None:
+            texts["LocalPreferences.toml"] = preferences.read_text(encoding="utf-8")
     except (StoreError, ManifestError, OSError, ValueError):
         return {}
-    return {MANIFEST: _ON_THIS_MACHINE.sub('path = "."', text)} if text else {}
+    return {f"{KEPT}/{name}": _ON_THIS_MACHINE.sub(r'\1"."', text) for name, text in texts.items() if text}
 
 
 def refused_part(part: str, environment: Mapping[str, str] = os.environ) -> str | None:
