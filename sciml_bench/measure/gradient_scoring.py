@@ -81,6 +81,7 @@ def gradient_scores(
     found = _judging(np.asarray(gradient, dtype=np.float64), theta, reference, point, precision, bound)
     headline = max(_headlines(found), default=None)
     worst, worst_error = _worst_component(found)
+    unresolved = found.certified & ~found.resolved
     scores: Scores = {
         "error": None if headline is None else finite(headline[0]),
         "worst_group": None if headline is None else found.groups[headline[2]].name,
@@ -89,14 +90,16 @@ def gradient_scores(
         "norm_error": _norm_error(np.asarray(gradient, dtype=np.float64), reference),
         "below_reference": headline is not None and headline[0] <= headline[1],
         "excused": _excused(found, bound),
+        "unresolved": _first_labels(theta, unresolved),
+        "unresolved_count": int(np.count_nonzero(unresolved)),
+        "uncertified": _first_labels(theta, ~found.certified),
+        "uncertified_count": int(np.count_nonzero(~found.certified)),
     }
-    for name, those in (
-        ("unresolved", found.certified & ~found.resolved),
-        ("uncertified", ~found.certified),
-    ):
-        scores[name] = [theta.labels[i] for i in np.flatnonzero(those)[:MAX_STORED_COMPONENTS]]
-        scores[f"{name}_count"] = int(np.count_nonzero(those))
     return scores, _reason(found, theta, headline, bound)
+
+
+def _first_labels(theta: Theta, chosen: np.ndarray) -> list[str]:
+    return [theta.labels[i] for i in np.flatnonzero(chosen)[:MAX_STORED_COMPONENTS]]
 
 
 def _judging(

@@ -38,5 +38,5 @@ def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
     except Exception as error:
         return Trial(draw, point, explain(error, Outcome.CRASH)[0])
     scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
-    error = scores["trajectory_error"]
+    error = scores.get("trajectory_error")
     return Trial(draw, point, Outcome.OK, None if error is None else float(error))

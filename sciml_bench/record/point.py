@@ -8,7 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import GRADIENT, SOLVE, Point
@@ -79,8 +79,38 @@ SteadyClass = Literal["flat", "warm_up", "slow_down", "none"]
 Steady = TypedDict("Steady", {"class": SteadyClass, "start": int, "changepoints": list[int]})
 """``start`` is the first call that counts, 0 for ``flat`` and ``none``; ``changepoints`` begin segments."""
 
-Scores = dict[str, Any]
-"""Numbers, names and truths, as the scorer that made them says."""
+
+class Scores(TypedDict, total=False):
+    """Errors of a solution, of a gradient, or of a model's outputs and slopes, as the scorer that made them says.
+
+    A solution has ``scd``, ``mescd`` and ``trajectory_error`` (``measure.scoring``), a gradient ``error`` and what goes
+    with it (``measure.gradient_scoring``) or ``difference_error`` (``measure.gradient_check``), a model the others.
+    """
+
+    scd: float | None
+    mescd: float | None
+    trajectory_error: float | None
+    scored_components: int
+    below_reference: bool
+    error: float | None
+    worst_group: str | None
+    worst_component: str | None
+    worst_component_error: float | None
+    norm_error: float | None
+    excused: int
+    unresolved: list[str]
+    unresolved_count: int
+    uncertified: list[str]
+    uncertified_count: int
+    difference_error: float | None
+    differences: int
+    tightest_error: float | None
+    output_error: float | None
+    loss_error: float | None
+    slope_error: float | None
+    gradient_norm: float | None
+
+
 Drifts = dict[str, dict[str, float | None]]
 """Of each invariant its value at t0, ``initial``, and its largest change over the saved times, ``drift``."""
 

@@ -210,7 +210,8 @@ def _solution_error(given: Scores | None) -> float | None:
     if given is None:
         return None
     mescd = given.get("mescd")
-    return 10.0**-mescd if mescd is not None else given.get("trajectory_error")
+    # A stranger's record may have a power here that no double can hold.
+    return 10.0 ** min(-mescd, 300.0) if mescd is not None else given.get("trajectory_error")
 
 
 def _solution(point: PointResult, known: KnownProblem, bound: float) -> Iterator[str]:
@@ -228,9 +229,9 @@ def _solution(point: PointResult, known: KnownProblem, bound: float) -> Iterator
     again, reason = solve_scores(ys, last, numbers.atol_scale, bound)
     given = point.solve.scores or {}
     for name in ("scd", "mescd"):
-        if _differ(given.get(name), again[name], _DIGITS_TOLERANCE):
-            yield f"at rtol {point.rtol:g} {name} {_number(given.get(name))}, computed again {_number(again[name])}"
-    trajectory, at_end = given.get("trajectory_error"), again["trajectory_error"]
+        if _differ(given.get(name), again.get(name), _DIGITS_TOLERANCE):
+            yield f"at rtol {point.rtol:g} {name} {_number(given.get(name))}, computed again {_number(again.get(name))}"
+    trajectory, at_end = given.get("trajectory_error"), again.get("trajectory_error")
     if trajectory is not None and at_end is not None and trajectory < at_end * (1.0 - _ERROR_TOLERANCE):
         yield f"at rtol {point.rtol:g} the error over all times is {trajectory:.1e}, at the end alone {at_end:.1e}"
     if reason:
