@@ -10,8 +10,9 @@ const WANTED = ARGS[3:(end - 1)]
 # Everything is compiled at once below, where it is timed.
 ENV["JULIA_PKG_PRECOMPILE_AUTO"] = "0"
 
-"""The version that the active project resolves a package to; `nothing` when it has no such package."""
+"""The version that the active project resolves a package to; `nothing` when it has no such package, or no manifest."""
 function resolved(name)
+    isfile(joinpath(dirname(Base.active_project()), "Manifest.toml")) || return nothing
     for info in values(Pkg.dependencies())
         info.name == name && return info
     end
