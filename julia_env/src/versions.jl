@@ -39,8 +39,11 @@ end
 registered(folder) = any(startswith(folder, joinpath(depot, "artifacts")) for depot in Base.DEPOT_PATH) ||
                      startswith(folder, dirname(Sys.BINDIR))
 
-"""Packages whose compiled code was written after `since`, as they were loaded and their cache did not fit."""
+"""
+Packages whose compiled code was written after `since`, as they were loaded and their cache did not fit. Its folder tells:
+Julia touches each file that it loads.
+"""
 function compiled_after(since)
     caches = ((id.name, origin.cachepath) for (id, origin) in Base.pkgorigins if origin.cachepath !== nothing)
-    return sort!([name for (name, path) in caches if mtime(path) > since])
+    return sort!([name for (name, path) in caches if mtime(dirname(path)) > since])
 end
