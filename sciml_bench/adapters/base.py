@@ -193,7 +193,8 @@ class Adapter:
     or more in every process. ``look`` is its style in figures, by default a chosen one. ``locks`` returns the texts of
     files that pin further dependencies of its workers. ``script`` names the function that writes a script. Every task
     of it has the ``options``, for its program. ``environment`` returns the same adapter in an environment that has a
-    name, or raises ``UsageError``; adapters without it have only the environment of this process.
+    name, or raises ``UsageError``; without it, such an environment is one of Python packages. ``interpreter`` is the
+    Python of its workers, if it is not the one of this process.
     """
 
     name: str
@@ -223,6 +224,7 @@ class Adapter:
     script: str = ""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: Callable[[str], Adapter] | None = None
+    interpreter: str = ""
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""

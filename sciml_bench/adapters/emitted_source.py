@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
+import shutil
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,7 @@ def load_source(task: Task) -> ModuleType:
     tree, and no string of a file reaches it.
     """
     folder = Path(tempfile.mkdtemp(prefix="sciml_bench_source_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / "problem_source.py"
     path.write_text(task.source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("problem_source", path)

@@ -11,17 +11,18 @@ import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 
+from sciml_bench.adapters import plug_in
 from sciml_bench.adapters.base import Adapter
+from sciml_bench.adapters.environments import in_environment
 from sciml_bench.errors import UsageError
+from sciml_bench.host.environments import normalised
 from sciml_bench.host.extras import install_command
-from sciml_bench.record.task import WARM
+from sciml_bench.record.task import AT, WARM
 
 GROUP = "sciml_bench.adapters"
-AT = "@"
-"""Between an adapter and the environment that it runs in, if that has a name."""
 
 # Module and attribute of each built-in declaration. None of them imports its framework.
 BUILT_IN = {
@@ -103,9 +104,7 @@ def adapter(name: str) -> Adapter:
     base, at, environment = name.partition(AT)
     if at:
         declared = adapter(base)
-        if declared.environment is None:
-            raise UsageError(f"'{name}': {base} runs in the environment of this process only")
-        return declared.environment(environment)
+        return (declared.environment or partial(in_environment, declared))(environment)
     # A built-in one is found without reading every installed package's entry points.
     loaded = _built_in(name) if name in BUILT_IN else _all().get(name)
     if isinstance(loaded, Adapter):
@@ -141,6 +140,18 @@ def _missing_of_mode(declaration: Adapter, mode: str) -> Missing | None:
     return Missing(declaration.name, (package,), install_command(package))
 
 
+def needing(package: str) -> tuple[str, ...]:
+    """The adapters that need a package, by its normalised name."""
+    return tuple(name for name, item in adapters().items() if package in map(normalised, item.packages.values()))
+
+
+def extras(names: Iterable[str]) -> tuple[str, ...]:
+    """The extras of this package with which these adapters run in every mode."""
+    found = [declared for name in names for declared in (adapter(name),)]
+    wanted = (extra for item in found for extra in (item.extra, *item.mode_extras.values()) if extra)
+    return tuple(dict.fromkeys(wanted))
+
+
 def refresh() -> None:
     """Forget what was loaded, so that newly installed packages are seen."""
     _built_in.cache_clear()
@@ -159,19 +170,21 @@ def _built_in(name: str) -> Adapter | LoadError:
 @cache
 def _all() -> dict[str, Adapter | LoadError]:
     found: dict[str, Adapter | LoadError] = {name: _built_in(name) for name in BUILT_IN}
-    for point in entry_points(group=GROUP):
-        loaded = _third_party(point)
-        if loaded.name in found:
+    # In the process that tries a declaration, others are not tried again: that would have no end.
+    for point in entry_points(group=GROUP) if not plug_in.is_trial() else ():
+        if point.name in found:
             # Keyed by its origin, so that the adapter that had the name first stays.
             origin = _origin(point)
-            taken = LoadError(loaded.name, origin, "another adapter has this name already; give it another one")
-            found[f"{loaded.name} ({origin})"] = taken
+            taken = LoadError(point.name, origin, "another adapter has this name already; give it another one")
+            found[f"{point.name} ({origin})"] = taken
         else:
-            found[loaded.name] = loaded
+            found[point.name] = _third_party(point)
     return found
 
 
 def _third_party(point: EntryPoint) -> Adapter | LoadError:
+    if message := plug_in.failure(point):
+        return LoadError(point.name, _origin(point), message)
     # Whatever a stranger's module raises when it is imported is a report about that module, not a crash of ours.
     try:
         return _checked(point.name, _origin(point), point.load())

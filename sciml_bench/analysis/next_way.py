@@ -11,7 +11,7 @@ from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.measure.gradient_check import PHASE as CHECK
 from sciml_bench.plan.cells import labels
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import AT, Cell
 
 _OF_SOLVERS = frozenset({
     Outcome.TIMEOUT, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW, Outcome.NONFINITE, Outcome.OUT_OF_MEMORY,
@@ -89,5 +89,5 @@ def _left_out(cell: Cell, summary: RunSummary) -> Iterator[Cell]:
 
 
 def _method(cell: Cell) -> Method | None:
-    adapter = adapters().get(cell.adapter)
+    adapter = adapters().get(cell.adapter.partition(AT)[0])
     return None if adapter is None else next((item for item in adapter.methods if item.name == cell.method), None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,15 +110,8 @@ def _safe(word: str) -> str:
 
 def clean(text: str, longest: int = _LONGEST_LABEL) -> str:
     """One line that can be drawn: control characters become blanks, and a text that is too long ends in an ellipsis."""
-    line = " ".join("".join(_printable(text[: 4 * longest])).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
-
-
-def _printable(text: str) -> Iterator[str]:
-    for character in text:
-        # Control and format characters (among them changes of text direction), halves of a pair, and unassigned
-        # characters.
-        yield " " if unicodedata.category(character).startswith(("C", "Zl", "Zp")) else character
 
 
 # Charts as plain JSON values: their words and their data.

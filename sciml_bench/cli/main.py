@@ -74,7 +74,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "claims": ("sciml_bench.cli.claims:claims", "List, test and judge published performance claims."),
     "schema": ("sciml_bench.cli.schema:schema", "Print the JSON Schema of problem files."),
     "adapter": ("sciml_bench.cli.adapter:adapter", "Check an adapter against the conformance suite."),
+    "versions": (
+        "sciml_bench.cli.versions:versions",
+        "Measure releases of a package on the same cells, and say which is slower.",
+    ),
     "julia": ("sciml_bench.cli.julia:julia", "Set up Julia, or show its status."),
+    "env": (
+        "sciml_bench.cli.env:env",
+        "Make environments of Python packages for adapters.",
+    ),
     "reference": ("sciml_bench.cli.reference:reference", "Show, compute or check reference solutions."),
 }
 

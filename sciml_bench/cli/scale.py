@@ -161,7 +161,7 @@ def _of_gradients(selection: dict[str, Any], made: Family) -> dict[str, Any]:
     base = made.base
     entry = PlannedProblem(base.name, base.title, base.suite, base.tier, base.tags, Path(base.path), loaded=base)
     labels: list[str] = []
-    for name, adapter in adapters().items():
+    for name, adapter in adapters(selection["adapters"]).items():
         if adapter.track != SOLVERS or name not in (selection["adapters"] or (name,)):
             continue
         recipes = recipes_of(adapter, entry)

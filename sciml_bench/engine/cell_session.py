@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from sciml_bench.engine.event_log import Ending, EventLog, assemble
-from sciml_bench.engine.limits import Limits, adapter_variables
+from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpreter
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.errors import EngineError
 from sciml_bench.host.conditions import Conditions, Counters, state_now
@@ -65,12 +65,13 @@ class CellRun:
         self._idle_watts = _idle_watts(task)
         task_json = task.to_json()
         arguments = [f"{limits.timeout_s:g}", *([] if slice_s is None else [f"{slice_s:g}"])]
+        command = [*in_its_interpreter(command, task.cell.adapter), *arguments]
         with pinned(task.threads) as self._cpus:
             self._before = state_now(self._cpus, self._gpu, frozenset(partners()))
             self._counters = Counters.now(self._cpus, partners())
             self._started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
             self._start_ns = time.perf_counter_ns()
-            process = start_worker([*command, *arguments], folder, variables)
+            process = start_worker(command, folder, variables)
             self._log = EventLog(task, self._start_ns, time.perf_counter_ns() - self._start_ns)
         takes_turns = slice_s is not None
         self._watch = WorkerWatch(

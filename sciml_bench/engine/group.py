@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 from sciml_bench.engine.cell_session import CellRun, OnEvent, Partners, first_calls, measures_energy, nobody
 from sciml_bench.engine.limits import Limits
+from sciml_bench.host.temporary import temporary_folder
 from sciml_bench.host.variables import count_cache_files, make_caches
 from sciml_bench.measure.protocol import SLICE_S, Enter, Event
 from sciml_bench.record.outcome import Outcome
@@ -121,7 +121,7 @@ class CellSession:
         self.measurement: Measurement | None = None
         self._task, self._limits, self._command, self._on_event = task, limits, tuple(command), on_event
         self._slice_s, self._partners = slice_s, partners
-        self._folder = tempfile.TemporaryDirectory(prefix="sciml_bench_worker_", ignore_cleanup_errors=True)
+        self._folder = temporary_folder("worker")
         self._caches = Path(self._folder.name) / "compile_caches"
         self._run: CellRun | None = None
         self._fill_s = 0.0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import psutil
 
 from sciml_bench.adapters import registry
-from sciml_bench.errors import UsageError
-from sciml_bench.record.task import Task
+from sciml_bench.adapters.base import Adapter
+from sciml_bench.errors import EngineError, UsageError
+from sciml_bench.record.task import AT, Task
 
 _DEFAULT_MEMORY_SHARE = 0.8
 
@@ -56,9 +58,23 @@ def memory_limit_bytes() -> int:
     return int(_DEFAULT_MEMORY_SHARE * psutil.virtual_memory().total)
 
 
+def in_its_interpreter(command: Sequence[str], adapter: str) -> list[str]:
+    """The command of a worker, with the interpreter of this adapter in the first place if it has one."""
+    declared = _declared(adapter)
+    return [(declared and declared.interpreter) or command[0], *command[1:]]
+
+
 def adapter_variables(adapter: str) -> dict[str, str]:
     """Environment variables of the workers of this adapter; empty for a program without an adapter."""
+    declared = _declared(adapter)
+    return {} if declared is None else declared.variables()
+
+
+def _declared(name: str) -> Adapter | None:
     try:
-        return registry.adapter(adapter).variables()
-    except UsageError:
-        return {}
+        return registry.adapter(name)
+    except UsageError as error:
+        if AT in name:
+            # Without its environment it would be measured in another one, under this one's name.
+            raise EngineError(str(error)) from error
+        return None

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from sciml_bench.engine.cell_session import start_worker
 from sciml_bench.engine.event_log import EventLog, assemble
-from sciml_bench.engine.limits import Limits, adapter_variables
+from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpreter
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.host.conditions import Counters, state_now
 from sciml_bench.host.processors import pinned
+from sciml_bench.host.temporary import temporary_folder
 from sciml_bench.host.variables import make_caches, worker_variables
 from sciml_bench.record.process import STARTUP, HostObservations
 from sciml_bench.record.record import Measurement
@@ -36,7 +37,7 @@ class SharedWorker:
 
     def __init__(self, limits: Limits, command: Sequence[str] = SCREEN):
         self._limits, self._command = limits, tuple(command)
-        self._folder = tempfile.TemporaryDirectory(prefix="sciml_bench_screen_", ignore_cleanup_errors=True)
+        self._folder = temporary_folder("screen")
         self._watch: WorkerWatch | None = None
         self._cpus: set[int] = set()
         self._startup_ns: dict[str, int] = {}
@@ -103,7 +104,8 @@ class SharedWorker:
         variables = worker_variables(
             os.environ, folder, task.threads, task.cell.device, caches=caches, warm=False
         ) | adapter_variables(task.cell.adapter)
+        command = [*in_its_interpreter(self._command, task.cell.adapter), f"{self._limits.timeout_s:g}"]
         with pinned(task.threads) as self._cpus:
-            process = start_worker([*self._command, f"{self._limits.timeout_s:g}"], folder, variables)
+            process = start_worker(command, folder, variables)
             log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
         return log, WorkerWatch(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus)

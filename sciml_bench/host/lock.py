@@ -15,6 +15,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from sciml_bench.errors import EngineError
+from sciml_bench.record.text import printable
 
 _READABLE_BY_ALL = 0o666
 
@@ -134,5 +135,4 @@ def _note(path: Path) -> Mapping[str, Any] | None:
 
 
 def _described(note: Mapping[str, Any]) -> str:
-    since = "".join(letter for letter in note["since"] if letter.isprintable())
-    return f"{note['label']!r}, process {note['pid']}, since {since}"
+    return f"{note['label']!r}, process {note['pid']}, since {' '.join(printable(note['since']).split())}"

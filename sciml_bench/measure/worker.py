@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sciml_bench.host.parent import end_with_parent
 from sciml_bench.host.process import Clock, peak_rss_bytes
 from sciml_bench.measure.protocol import (
     Channel,
@@ -161,16 +162,7 @@ def _settle() -> None:
     faulthandler.enable()
     # Writing the core of a process that holds gigabytes takes longer than the measurement.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if sys.platform == "linux":
-        _die_with_parent()
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end this process when the engine dies, lest it disturb the next run."""
-    import ctypes
-
-    set_parent_death_signal = 1
-    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
 
 
 def main(arguments: list[str], stdin: TextIO, channel: Any, clock: Clock) -> int:

@@ -24,7 +24,7 @@ def script_of_cell(problem: str, words: Sequence[str], rtol: float) -> str:
     entry = entry_named(problem)
     adapter, method, sensitivity, mode, *saving = words
     cell = Cell(entry.name, adapter, method, sensitivity, mode, saving=saving[0] if saving else DEFAULT_SAVING)
-    plan = make_plan(Selection(cells=(cell.label,)), adapters(), SCREENING, Settings(), chosen=(entry,))
+    plan = make_plan(Selection(cells=(cell.label,)), adapters((adapter,)), SCREENING, Settings(), chosen=(entry,))
     refusal = plan.adapters[adapter].why_not(cell, entry.facts)
     if refusal is not None:
         raise UsageError(f"{cell.solver} cannot run {entry.name}: {refusal}")

@@ -27,7 +27,7 @@ FRAMEWORKS = {
 
 Predicate = Callable[[str], bool]
 
-_TOKEN = re.compile(r"\s*(?:(?P<mark>[()])|(?P<word>[\w./:+\-\[\]]+)|(?P<wrong>\S))")
+_TOKEN = re.compile(r"\s*(?:(?P<mark>[()])|(?P<word>[\w./:+\-@\[\]]+)|(?P<wrong>\S))")
 
 
 @dataclass(frozen=True)

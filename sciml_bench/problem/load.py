@@ -35,10 +35,11 @@ from sciml_bench.problem.networks import load_networks
 from sciml_bench.problem.observables import load_observables, times_of
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
-from sciml_bench.problem.reader import Document, Reader, printable
+from sciml_bench.problem.reader import Document, Reader
 from sciml_bench.problem.switching import with_switches
 from sciml_bench.problem.training import load_training
 from sciml_bench.record.task import CONVENTIONAL
+from sciml_bench.record.text import printable
 
 SPEC = 1
 SUITES = ("stiff", "nonstiff", "pde", "neural")

@@ -19,6 +19,7 @@ from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number
 from sciml_bench.problem.model import symbol, to_double
 from sciml_bench.problem.operators import Node, Shape, describe
 from sciml_bench.record.lines import is_special
+from sciml_bench.record.text import printable
 
 # A problem file as text and data: reads TOML with exact decimals, and knows the line of each key.
 
@@ -133,11 +134,6 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 MAX_COMPONENTS = 1_000_000
 MOST_DOTS = 100
 _KEY = re.compile(r"[\[\s]*[A-Za-z0-9_\-.\s]+[\]\s]*")
-
-
-def printable(text: str) -> str:
-    """A text without characters that control a terminal or change its direction."""
-    return "".join(c for c in text if c.isprintable() or c in "\n\t")
 
 
 @dataclass

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
@@ -17,6 +18,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from sciml_bench.record.decode_error import LARGEST_WHOLE, DecodeError, UnknownMember, described, unfit
+from sciml_bench.record.text import all_printable
 
 T = TypeVar("T")
 
@@ -65,9 +67,15 @@ def encode_json(value: Any) -> str:
 
 
 def parse(text: str | bytes) -> Any:
-    """The plain values of JSON text. ``ValueError`` for other text; JSON only has finite numbers."""
+    """The plain values of JSON text, with printable texts: everything that this package reads from JSON comes through
+    here. ``ValueError`` for other text; JSON only has finite numbers.
+    """
+    text = text if isinstance(text, str) else text.decode()
     try:
-        return _JSON.decode(text if isinstance(text, str) else text.decode())
+        value = _JSON.decode(text)
+        # Almost no record has such a character, which is seen without looking at each.
+        plain = text.isascii() and "\\" not in text and "\x7f" not in text
+        return value if plain or not _UNPRINTABLE.search(text) else all_printable(value)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -77,6 +85,8 @@ def _refuse(constant: str) -> Any:
 
 
 _JSON = json.JSONDecoder(parse_constant=_refuse)
+# Such a character itself, as JSON allows it from U+007F on, or as an escape.
+_UNPRINTABLE = re.compile(r"[^\x00-\x7e]|\\[bfru]")
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 

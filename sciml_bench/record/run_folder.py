@@ -106,14 +106,11 @@ class Run:
         return read_object(self.folder / ENVIRONMENT)
 
     @cached_property
-    def lock_hashes(self) -> Mapping[str, str]:
-        """The SHA-256 of each lock file that is kept with the run, by its name."""
+    def locks(self) -> Mapping[str, bytes]:
+        """The content of each lock file that is kept with the run, by its name."""
         folder = self.folder / LOCKS
-        return {
-            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        }
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
     @cached_property
     def environment_hash(self) -> str:

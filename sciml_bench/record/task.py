@@ -19,6 +19,9 @@ from sciml_bench.record.model_task import ModelTask
 WARM = "-warm"
 """Ends the mode of a cell whose framework finds its compile cache filled on the disk."""
 
+AT = "@"
+"""Between an adapter and the environment that it runs in, if that has a name: ``julia@older``."""
+
 SOLVERS, CONVENTIONAL = "solvers", "conventional"
 """The two tracks: adapters of the first solve differential equations, adapters of the second run models. The second is
 also a suite, and a folder of the catalog."""

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 from sciml_bench.errors import ProblemWarning, SciMLBenchError
+from sciml_bench.host.parent import end_with_parent
 from sciml_bench.problem import load_problem
 from sciml_bench.reference.making import make
 from sciml_bench.reference.proof import MOST_S
@@ -34,4 +35,5 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     sys.exit(main(*sys.argv[1:5]))

@@ -138,7 +138,7 @@ class Asked:
             steps = COUNT if entry.training is None else entry.training.steps
             call, count = GRADIENT, count or steps
         chosen = tuple(name for word in names for name in FRAMEWORKS.get(word, (word,)))
-        check_names("adapter", chosen, adapters(), "sciml-bench list adapters")
+        check_names("adapter", chosen, adapters(chosen), "sciml-bench list adapters")
         chosen = (*chosen, AS_GIVEN) if chosen and given else chosen
         return cls(entry, Advised(SCREEN, call, count or COUNT, accuracy), within_s, chosen, out, command, given)
 
@@ -146,9 +146,9 @@ class Asked:
     def adapters(self) -> dict[str, Adapter]:
         """The adapters that are installed, and the function as it was given."""
         if not self.given:
-            return adapters()
+            return adapters(self.names)
         path, _, name = self.given.rpartition(":")
-        return {**adapters(), AS_GIVEN: adapter_of(path, name, library_of(self.given))}
+        return {**adapters(self.names), AS_GIVEN: adapter_of(path, name, library_of(self.given))}
 
     @property
     def doubts(self) -> Iterator[str]:

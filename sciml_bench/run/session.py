@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from sciml_bench.engine.cell_session import measures_energy
 from sciml_bench.engine.interface import Engine
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host.environment import environment_facts
+from sciml_bench.host.temporary import sweep
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash
@@ -51,6 +53,7 @@ class Session:
 
     def carry_out(self, watcher: Watcher | None = None, engine: Engine | None = None) -> bool:
         """Measure the rest; returns whether all of it was measured. An interrupted run can be resumed."""
+        sweep()
         try:
             with terminable():
                 self.rest = execute(self.plan, self.run, watcher, engine)
@@ -128,18 +131,24 @@ def hash_of(run: Run) -> str | None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Batch systems end jobs with SIGTERM: it is an interruption like Ctrl-C, where signals can be set."""
+    """SIGTERM, by which batch systems end jobs, and SIGHUP, of a closed terminal, interrupt like Ctrl-C.
+
+    A signal that is ignored, as under ``nohup``, stays ignored.
+    """
 
     def interrupt(_number: int, _frame: Any) -> None:
         raise KeyboardInterrupt
 
-    try:
-        before: Callable[..., Any] | int | None = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:
-        # Not the main thread: a notebook's or a server's.
+    if threading.current_thread() is not threading.main_thread():
+        # A notebook's or a server's: only the main thread can set signals.
         yield
         return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    taken = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in taken:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in taken.items():
+            signal.signal(number, handler)

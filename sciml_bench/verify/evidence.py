@@ -12,6 +12,7 @@ from typing import Any
 
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
+from sciml_bench.host.environments import normalised, pins
 from sciml_bench.plan.cells import Planned, Slot, blocks, count
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.purpose import SCREEN
@@ -20,7 +21,7 @@ from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.lines import numbered_lines, unsealed
 from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.record import Record
-from sciml_bench.record.task import CALLS, SOLVE, Cell
+from sciml_bench.record.task import AT, CALLS, SOLVE, Cell
 
 # The rules, read from their file.
 
@@ -86,22 +87,22 @@ class Line:
 
 @dataclass(frozen=True)
 class Intent:
-    """The promises of a run's plan, the environments of its machines by hash, and the hashes of its lock files."""
+    """The promises of a run's plan, the environments of its machines by hash, and its lock files by name."""
 
     plan: Mapping[str, Any]
     environments: Mapping[str, Mapping[str, Any]]
-    lock_hashes: Mapping[str, str]
+    locks: Mapping[str, bytes]
 
     @classmethod
     def of(
-        cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], lock_hashes: Mapping[str, str]
+        cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], locks: Mapping[str, bytes]
     ) -> Intent:
         """The intent of a plan.
 
         Raises:
             StoreError: the plan is incomplete.
         """
-        intent = cls(plan, environments, lock_hashes)
+        intent = cls(plan, environments, locks)
         try:
             _ = intent.cells, intent.spec_hashes, intent.places, plan_hash(plan)
             profile = plan["profile"]
@@ -114,6 +115,15 @@ class Intent:
                 "version of sciml-bench that made it, or restore plan.json from a copy."
             ) from error
         return intent
+
+    def packages(self, record: Record) -> Mapping[str, str]:
+        """The installed packages of a record's cell: of its named environment, if that has a lock, or of the run's."""
+        adapter = record.cell.adapter
+        lock = self.locks.get(f"environments/{adapter.partition(AT)[2]}.txt")
+        if lock is None or f"{adapter}/Manifest.toml" in self.locks:
+            installed = self.environments.get(record.environment_hash, {}).get("packages", {})
+            return {normalised(name): version for name, version in installed.items()}
+        return pins(lock.decode(errors="replace"))
 
     @cached_property
     def cells(self) -> dict[str, Mapping[str, Any]]:

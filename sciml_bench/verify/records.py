@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from sciml_bench.host.environments import normalised
 from sciml_bench.plan.cells import input_seed
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -291,11 +292,11 @@ def environment(record: Record, intent: Intent) -> Iterator[str]:
 
 def versions(record: Record, intent: Intent) -> Iterator[str]:
     """Versions read back equal the environment's; not all packages report local labels such as ``+cpu``."""
-    installed = intent.environments.get(record.environment_hash, {}).get("packages", {})
+    installed = intent.packages(record)
     for name, version in record.versions.items():
-        planned = installed.get(name)
+        planned = installed.get(normalised(name))
         if planned is not None and planned.partition("+")[0] != version.partition("+")[0]:
-            yield f"{name} {version}, environment.json says {planned}"
+            yield f"{name} {version}, the environment says {planned}"
 
 
 CHECKS = {

@@ -140,15 +140,15 @@ def verify(
     environments: Mapping[str, Mapping[str, Any]],
     lines: Iterable[Line],
     known: Known,
-    lock_hashes: Mapping[str, str] | None = None,
+    locks: Mapping[str, bytes] | None = None,
 ) -> Verification:
-    """Judge a run from its plan, its environments by their hashes, the lines of its records, and the hashes of the lock
-    files that it keeps.
+    """Judge a run from its plan, its environments by their hashes, the lines of its records, and the lock files that it
+    keeps.
 
     Raises:
         StoreError: the plan is incomplete.
     """
-    findings = _Findings(Intent.of(plan, environments, lock_hashes or {}), known)
+    findings = _Findings(Intent.of(plan, environments, locks or {}), known)
     # The sum needs outcomes only; points that are wrong must not stop it.
     ends = (dataclasses.replace(record, points=()) for record in map(findings.look_at, lines) if record is not None)
     sum_of_cells = cell_tally(summarise(plan, ends)).sentence
@@ -169,7 +169,7 @@ def verify_run(run: Run) -> Verification:
     Raises:
         StoreError: its plan or an environment cannot be read.
     """
-    return verify(run.plan, run.environments, read_lines(run.records_path), known_problems(run.plan), run.lock_hashes)
+    return verify(run.plan, run.environments, read_lines(run.records_path), known_problems(run.plan), run.locks)
 
 
 def _judged(findings: _Findings) -> Iterator[Judged]:

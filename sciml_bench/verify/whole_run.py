@@ -292,8 +292,10 @@ def versions(_seen: Sequence[Seen], intent: Intent) -> Found:
         named = facts.get("lock_hashes", {})
         for name, stated in named.items() if isinstance(named, Mapping) else ():
             # A file of the checkout is hashed, and not kept.
-            if "/" in name and name not in _OF_CHECKOUTS and intent.lock_hashes.get(name) != stated:
-                found = "was changed" if name in intent.lock_hashes else "is missing"
+            kept = intent.locks.get(name)
+            same = kept is not None and hashlib.sha256(kept).hexdigest() == stated
+            if "/" in name and name not in _OF_CHECKOUTS and not same:
+                found = "is missing" if kept is None else "was changed"
                 yield None, f"{LOCKS}/{name} {found}: the environment says {str(stated)[:12]}…"
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from sciml_bench.adapters import registry
+from sciml_bench.adapters import plug_in, registry
 from sciml_bench.adapters.base import Adapter, Facts
 from sciml_bench.errors import UsageError
 from sciml_bench.host.extras import install_command
@@ -95,7 +95,10 @@ def test_a_third_party_adapter_is_found(installed):
     ("value", "text", "said"),
     [
         ("broken_one:ADAPTER", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
-        ("leaving_one:ADAPTER", "raise SystemExit(0)", "SystemExit: 0"),
+        ("leaving_one:ADAPTER", "raise SystemExit(0)", "its import exits"),
+        ("failing_one:ADAPTER", "raise SystemExit(3)", "its import exits with code 3"),
+        ("silent_one:ADAPTER", "import os; os._exit(0)", "its import exits"),
+        ("dying_one:ADAPTER", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "ended by signal 11"),
         ("absent_one:ADAPTER", None, "No module named 'absent_one'"),
         ("empty_one:ADAPTER", "", "has no attribute 'ADAPTER'"),
         ("wrong_one:ADAPTER", "ADAPTER = 3", "it is a int, not a sciml_bench.adapters.base.Adapter"),
@@ -114,12 +117,29 @@ def test_a_declaration_that_does_not_load_is_reported_and_stops_nobody(installed
         registry.adapter("theirs")
 
 
-def test_a_third_party_cannot_take_a_name_that_is_taken(installed):
-    installed("scipy", "thief:ADAPTER", thief=THIRD_PARTY.format(name="scipy"))
+def test_a_declaration_that_hangs_is_reported_and_stops_nobody(installed, monkeypatch):
+    monkeypatch.setattr(plug_in, "LIMIT_S", 1.0)
+    installed("theirs", "waiting_one:ADAPTER", waiting_one="import time\nwhile True: time.sleep(60)")
+    assert "scipy" in registry.names()
+    (error,) = registry.load_errors()
+    assert error.message == "its import takes longer than 1 s"
+
+
+def test_a_declaration_loads_once_it_was_tried(installed):
+    """One that writes to the standard streams and starts a process that outlives it is no failure."""
+    noise = "import os\nprint('licensed to nobody')\nos.system('sleep 2 &')\n"
+    installed("theirs", "noisy_one:ADAPTER", noisy_one=noise + THIRD_PARTY.format(name="theirs"))
+    assert registry.load_errors() == ()
+
+
+def test_a_third_party_cannot_take_a_name_that_is_taken(installed, tmp_path):
+    mark = f"open({str(tmp_path / 'imported')!r}, 'w')\n"
+    installed("scipy", "thief:ADAPTER", thief=mark + THIRD_PARTY.format(name="scipy"))
     assert registry.adapter("scipy").title == "SciPy solve_ivp"
     assert registry.adapters()["scipy"].title == "SciPy solve_ivp"
     (error,) = registry.load_errors()
     assert "another adapter has this name" in error.message
+    assert not (tmp_path / "imported").exists()
 
 
 def test_an_unknown_adapter_gets_the_nearest_name(installed):

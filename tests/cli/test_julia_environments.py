@@ -90,9 +90,9 @@ def test_a_cell_may_be_named_by_its_label(tmp_path: Path):
     ("name", "message"),
     [
         ("julia@newer", "Julia has no environment 'newer'; run: sciml-bench julia setup --name newer"),
-        ("scipy@older", "scipy runs in the environment of this process only"),
+        ("scipy@older", "no environment has the name 'older'"),
         ("juliah@older", "did you mean julia"),
-        ("julia@older@older", "no environment"),
+        ("julia@older@older", "cannot name an environment"),
     ],
 )
 def test_an_environment_that_there_is_none_of(name: str, message: str):

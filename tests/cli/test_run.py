@@ -237,7 +237,7 @@ def heeds_interrupts():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_a_valid_run_and_no_worker(cli, number, heeds_interrupts):
     timer = threading.Timer(3.0, os.kill, (os.getpid(), number))
     timer.start()

@@ -63,7 +63,7 @@ def check(
 ) -> Iterator[Check]:
     """Check cells of an adapter one after another, each in a fresh process, and give every result as it comes."""
     for cell in cells(adapter) if chosen is None else chosen:
-        yield from _run(case(adapter, cell, threads), adapter.variables(), timeout_s)
+        yield from _run(case(adapter, cell, threads), adapter.variables(), timeout_s, adapter.interpreter)
 
 
 def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
@@ -132,7 +132,7 @@ def _facts(name: str, task: Task, stiff: bool) -> Facts:
     )
 
 
-def _run(one: Case, variables: Mapping[str, str], timeout_s: float) -> Iterator[Check]:
+def _run(one: Case, variables: Mapping[str, str], timeout_s: float, interpreter: str = "") -> Iterator[Check]:
     landing = [one.cell.saving] * (one.cell.saving != DEFAULT_SAVING)
     label = "/".join((one.cell.method, one.cell.sensitivity, one.cell.mode, *landing))
     if one.refusal is not None:
@@ -141,11 +141,11 @@ def _run(one: Case, variables: Mapping[str, str], timeout_s: float) -> Iterator[
     tasks = json.dumps({name: task.to_json() for name, task in one.tasks.items()})
     root = str(Path(sciml_bench.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-    command = [sys.executable, "-m", "sciml_bench.adapters.conformance.worker"]
+    command = [interpreter or sys.executable, "-m", "sciml_bench.adapters.conformance.worker"]
     try:
         worker = subprocess.run(
             command, input=tasks, capture_output=True, text=True, timeout=timeout_s, check=False,
-            env={**os.environ, **variables, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, **variables},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         yield Check(label, "worker", Status.FAILED, f"no answer within {timeout_s:g} s")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.conformance import checks
+from sciml_bench.host.parent import end_with_parent
 from sciml_bench.record.task import Task
 
 
@@ -33,4 +34,5 @@ def program_builder(task: Task) -> Callable[[Task], Program]:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main()

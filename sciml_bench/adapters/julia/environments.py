@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Facts
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import AT, CURE, KEPT
+from sciml_bench.adapters.julia.installation import CURE, KEPT
 from sciml_bench.errors import UsageError
-from sciml_bench.record.task import Cell
+from sciml_bench.host.environments import NAMES
+from sciml_bench.record.task import AT, Cell
 
 Refusal = Callable[[Cell, Facts, Mapping[str, str]], str | None]
 
@@ -22,6 +23,8 @@ def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
     Raises:
         UsageError: nothing was set up under this name.
     """
+    if not NAMES.fullmatch(name):
+        raise UsageError(f"'{name}' cannot name an environment")
     variables = installation.named(name)
     setup = f"{CURE} --name {name}"
     if not installation.record_path(variables).is_file():

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import StoreError
+from sciml_bench.host.environments import data_folder
+from sciml_bench.record.task import AT
 
 # The versions of packages in a Julia project, read from its ``Manifest.toml`` without starting Julia.
 
@@ -81,7 +83,6 @@ OLDEST_JULIA = (1, 10, 3)
 
 _EXECUTABLE, _PROJECT, _DEPOT = "PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"
 _RECORD = "SCIML_BENCH_JULIA"
-AT = "@"
 _SCHEMA = 1
 
 KEPT = "julia"
@@ -122,12 +123,6 @@ def named(name: str, environment: Mapping[str, str] = os.environ) -> dict[str, s
     path = record_path(environment)
     kept = {key: value for key, value in environment.items() if key not in (_EXECUTABLE, _PROJECT)}
     return kept | {_RECORD: str(path.with_name(f"{path.stem}{AT}{name}.json"))}
-
-
-def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's folder for what the suite installs."""
-    base = environment.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "sciml-bench"
 
 
 def found(environment: Mapping[str, str] = os.environ) -> Installation | None:

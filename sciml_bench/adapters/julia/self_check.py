@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.julia.installation import present
+from sciml_bench.host.parent import end_with_parent
 
 if TYPE_CHECKING:
     from typing import Any
@@ -182,4 +183,5 @@ def _slopes(gradient: Any, task: Task) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main()

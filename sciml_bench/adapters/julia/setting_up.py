@@ -18,12 +18,12 @@ from sciml_bench.adapters.julia.installation import (
     OLDEST_JULIA,
     OPTIONAL,
     Installation,
-    data_folder,
     juliacall_version,
     present,
     worker_variables,
 )
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.host.environments import data_folder
 from sciml_bench.host.extras import install_command
 
 # Finds a Julia that is new enough, or installs one through juliapkg.

@@ -1,0 +1,66 @@
+"""Tries a third party's declaration in a separate process before it is loaded into this one.
+
+An import may exit, crash or hang. In a process with a limit it only costs its own adapter.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from importlib.metadata import EntryPoint
+from typing import BinaryIO
+
+LIMIT_S = 30.0
+"""Long enough to import a framework from a cold disk."""
+
+_MOST_BYTES = 10_000
+_TRIAL = "SCIML_BENCH_PLUG_IN_TRIAL"
+_LOADED = "sciml-bench: loaded"
+_LOAD = (
+    "import sys; from importlib.metadata import EntryPoint; EntryPoint(*sys.argv[1:]).load();"
+    f"print('\\n{_LOADED}', flush=True)"
+)
+
+
+def is_trial() -> bool:
+    """Return whether this process is the one in which a declaration is tried."""
+    return _TRIAL in os.environ
+
+
+def failure(point: EntryPoint) -> str:
+    """Return why a declaration does not load in a separate process; empty if it does."""
+    command = [sys.executable, "-c", _LOAD, point.name, point.value, point.group]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), _TRIAL: "1"}
+    # Files and not pipes: a process that the import leaves behind would keep a pipe open.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, start_new_session=True
+            )
+        except OSError as error:
+            return f"no process could be started to try it ({error.strerror})"
+        try:
+            code = process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return f"its import takes longer than {LIMIT_S:g} s"
+        finally:
+            # With everything that it started, also when this process is interrupted.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said, complaint = _lines(out), _lines(err)
+    if code < 0:
+        return f"its import was ended by signal {-code} ({signal.strsignal(-code) or 'of the system'})"
+    if code:
+        return next(reversed(complaint), f"its import exits with code {code}")
+    return "" if _LOADED in said else "its import exits"
+
+
+def _lines(file: BinaryIO) -> list[str]:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _MOST_BYTES))
+    return file.read().decode(errors="replace").strip().splitlines()
