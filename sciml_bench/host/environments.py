@@ -22,7 +22,7 @@ from pathlib import Path
 
 import sciml_bench
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.host.extras import NAME
+from sciml_bench.host.extras import NAME, install_command
 from sciml_bench.record.codec import decode, parse
 from sciml_bench.record.lines import write_whole
 
@@ -257,7 +257,7 @@ def _uv() -> list[str]:
         return [sys.executable, "-m", "uv"]
     found = shutil.which("uv")
     if found is None:
-        raise UsageError("uv is not installed, which makes environments; run: pip install uv")
+        raise UsageError(f"uv is not installed, which makes environments; run: {install_command('env')}")
     return [found]
 
 

@@ -77,7 +77,7 @@ def test_without_uv_the_fix_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.undo()
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     monkeypatch.setattr(environments.importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(UsageError, match="run: pip install uv"):
+    with pytest.raises(UsageError, match=r"run: pip install .*\[env\]"):
         environments._uv()
 
 
