@@ -255,6 +255,21 @@ def test_the_trial_tells_of_a_worker_that_dies(tmp_path, monkeypatch):
     assert found == {"forward": "Julia was ended by signal SIGSEGV"}
 
 
+@pytest.mark.parametrize(
+    ("message", "readable"),
+    [
+        (
+            "MethodError: no method matching solve(::Type{SciMLBase.ODEProblem{Vector{Float64",
+            "MethodError: no method matching solve(…)",
+        ),
+        ("could not load symbol\nStacktrace: [1] f", "could not load symbol"),
+        ("word " * 100, ("word " * 60).strip() + " …"),
+    ],
+)
+def test_messages_of_parts_end_at_a_word(message: str, readable: str):
+    assert trial.readable(message) == readable
+
+
 def test_help_does_not_load_the_installation(cli):
     done = cli("julia", "--help")
     assert done.code == exits.OK

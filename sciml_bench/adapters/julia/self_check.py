@@ -11,6 +11,7 @@ import dataclasses
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -122,10 +123,18 @@ def _try(task: str, installation: Installation, environment: Mapping[str, str]) 
     if done.returncode < 0:
         return f"Julia was ended by signal {signal.Signals(-done.returncode).name}", 0.0
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
-        return last[0][:_LONGEST_MESSAGE], 0.0
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        return readable(last[0]), 0.0
     told = json.loads(done.stdout.splitlines()[-1])
     return told["message"], told["seconds"]
+
+
+def readable(message: str) -> str:
+    """The first line of Julia's message in whole words; the types of a MethodError's arguments can fill a page."""
+    line = message.splitlines()[0]
+    if "MethodError" in line:
+        line = re.sub(r"\(::.*", "(…)", line)
+    return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE].rsplit(' ', 1)[0]} …"
 
 
 def main() -> None:
@@ -152,7 +161,7 @@ def main() -> None:
             message = _compared(built.read_gradient(built.gradient(inputs)).gradient, task)
     # Whatever Julia raises is the answer to the question.
     except Exception as error:
-        message = f"{type(error).__name__}: {error}".splitlines()[0][:_LONGEST_MESSAGE]
+        message = readable(f"{type(error).__name__}: {error}")
     print(json.dumps({"message": message, "seconds": time.perf_counter() - start}))
 
 
