@@ -27,6 +27,7 @@ def _two_installations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYTHON_JULIACALL_EXE", "PYTHON_JULIACALL_PROJECT", "JULIA_DEPOT_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SCIML_BENCH_JULIA", str(tmp_path / "julia.json"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     executable = tmp_path / "julia"
     executable.write_text("#!/bin/sh\n")
     executable.chmod(0o755)

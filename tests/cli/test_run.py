@@ -231,10 +231,22 @@ def test_nothing_to_resume(cli):
 
 @pytest.fixture
 def heeds_interrupts():
-    """Shells start background jobs with SIGINT ignored, and the tests may be one."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Shells start background jobs with SIGINT ignored, ``nohup`` with SIGHUP, and the tests may be one."""
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    }
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(cli, heeds_interrupts):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGHUP))
+    timer.start()
+    assert cli("run", "--cell", cell("fine"), *SMOKE).code == exits.OK
+    timer.join()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
