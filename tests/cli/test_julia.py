@@ -23,7 +23,7 @@ with open(project + "/Manifest.toml", "w") as manifest:
     manifest.write('[[deps.SciMLBench]]\\nversion = "0.1.0"\\n[[deps.PythonCall]]\\nversion = "%s"\\n' % sys.argv[-1])
 print("installing 200 packages")
 for name in range(200):
-    print("  12345.6 ms  ✓ SciMLBench" + str(name))
+    print("  12345.6 ms  %s SciMLBench%d" % ("✓?"[name % 9 == 0], name))
 script = next(at for at, word in enumerate(sys.argv) if word.endswith("prepare.jl"))
 with open(sys.argv[script + 2], "w") as result:
     result.write("12.5")

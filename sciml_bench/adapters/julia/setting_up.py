@@ -106,7 +106,7 @@ def _from_juliapkg(environment: Mapping[str, str], say: Callable[[str], None]) -
 Say = Callable[[str], None]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_COMPILED = re.compile(r"\s*[0-9.]+ m?s\s+[✓✗] ")
+_COMPILED = re.compile(r"\s*[0-9.]+ m?s\s+[✓✗?] ")
 _EACH = 20
 _KEPT_LINES = 12
 
