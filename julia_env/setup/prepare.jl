@@ -12,7 +12,9 @@ ENV["JULIA_PKG_PRECOMPILE_AUTO"] = "0"
 
 """The version that the active project resolves a package to; `nothing` when it has no such package, or no manifest."""
 function resolved(name)
-    isfile(joinpath(dirname(Base.active_project()), "Manifest.toml")) || return nothing
+    project = Base.active_project()
+    # The folder of a new project is empty.
+    isfile(project) && Base.project_file_manifest_path(project) !== nothing || return nothing
     for info in values(Pkg.dependencies())
         info.name == name && return info
     end

@@ -23,19 +23,22 @@ def in_environment(declared: Adapter, name: str) -> Adapter:
     found = environments.read(name)
     there = {} if found.broken else found.packages
     return replace(
-        declared,
-        name=f"{declared.name}{AT}{name}",
-        title=f"{declared.title}, environment {name}",
+        renamed(declared, name),
         # They are looked up in the lock, not in this process.
         packages={},
         mode_extras={},
         modes=tuple(mode for mode in declared.modes if declared.mode_extras.get(mode) in (None, *there)),
-        look=None,
         interpreter=str(found.interpreter),
         variables=lambda: declared.variables() | {"PYTHONPATH": str(found.path)},
         lacking=lambda: found.broken or _absent(declared, found) or declared.lacking(),
         locks=lambda: {**declared.locks(), f"environments/{name}.txt": found.lock},
     )
+
+
+def renamed(declared: Adapter, environment: str) -> Adapter:
+    """The adapter under the name that its cells have in an environment; its style is the usual one's, so another."""
+    name, title = f"{declared.name}{AT}{environment}", f"{declared.title}, environment {environment}"
+    return replace(declared, name=name, title=title, look=None, environment=None)
 
 
 def _absent(declared: Adapter, found: Environment) -> str | None:

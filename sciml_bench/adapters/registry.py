@@ -147,8 +147,7 @@ def needing(package: str) -> tuple[str, ...]:
 
 def extras(names: Iterable[str]) -> tuple[str, ...]:
     """The extras of this package with which these adapters run in every mode."""
-    found = [declared for name in names for declared in (adapter(name),)]
-    wanted = (extra for item in found for extra in (item.extra, *item.mode_extras.values()) if extra)
+    wanted = (extra for item in map(adapter, names) for extra in (item.extra, *item.mode_extras.values()) if extra)
     return tuple(dict.fromkeys(wanted))
 
 

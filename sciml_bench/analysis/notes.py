@@ -94,9 +94,12 @@ def _names(cells: list[CellSummary], kind: str) -> list[str]:
 def _listed(names: list[str]) -> str:
     # A record keeps only a few names, and there may be more.
     least = "at least " if len(names) >= MAX_STORED_COMPONENTS else ""
+    return f"{'component' if len(names) == 1 else 'components'} {_first(names, least)}"
+
+
+def _first(names: Sequence[str], least: str = "") -> str:
     more = f" and {least}{len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    word = "component" if len(names) == 1 else "components"
-    return f"{word} {', '.join(names[:_MOST_NAMED])}{more}"
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 # Below this a total is shown to three digits, above it as people say it.
@@ -202,10 +205,7 @@ def _packages(summary: RunSummary) -> Iterator[str]:
 
 
 def _shortened(lists: list[str]) -> str:
-    names = sorted({name for text in lists for name in text.split(", ")})
-    return ", ".join(names[:_MOST_NAMED]) + (
-        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    )
+    return _first(sorted({name for text in lists for name in text.split(", ")}))
 
 
 def bridges(summary: RunSummary) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,10 +11,11 @@ import click
 from sciml_bench.adapters.julia.installation import OPTIONAL
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option
+from sciml_bench.host.environments import NAMES
 
 
 def _checked_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    if value and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value):
+    if value and not NAMES.fullmatch(value):
         raise click.BadParameter("letters, digits, '.', '_' and '-', a letter or a digit first")
     return value
 

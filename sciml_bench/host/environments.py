@@ -15,13 +15,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
 import sciml_bench
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.host.data_folder import data_folder
 from sciml_bench.host.extras import NAME, install_command
 from sciml_bench.record.codec import decode, parse
 from sciml_bench.record.lines import write_whole
@@ -105,12 +106,6 @@ def cure(environment: Environment) -> str:
     quoted = "".join(f" '{item}'" for item in environment.requirements)
     other = "" if environment.python == platform.python_version() else f" --python {environment.python}"
     return f"run: sciml-bench env make {environment.name}{quoted}{extras}{other}"
-
-
-def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's folder for what the suite installs."""
-    base = environment.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / NAME
 
 
 def folder() -> Path:

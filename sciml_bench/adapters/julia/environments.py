@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Facts
+from sciml_bench.adapters.environments import renamed
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import CURE, KEPT
 from sciml_bench.errors import UsageError
 from sciml_bench.host.environments import NAMES
-from sciml_bench.record.task import AT, Cell
+from sciml_bench.record.task import Cell
 
 Refusal = Callable[[Cell, Facts, Mapping[str, str]], str | None]
 
@@ -34,19 +35,14 @@ def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
         reason = installation.lacking(variables)
         return reason and reason.replace(CURE, setup)
 
-    folder = f"{declared.name}{AT}{name}"
+    found = renamed(declared, name)
     return replace(
-        declared,
-        name=folder,
-        title=f"{declared.title}, environment {name}",
-        # A chosen style, as its own is taken by the other environment.
-        look=None,
-        environment=None,
+        found,
         variables=lambda: installation.variables(variables),
         lacking=lacking,
         refusal=lambda cell, facts: refusal(cell, facts, variables),
         locks=lambda: {
-            f"{folder}/{path.removeprefix(KEPT).lstrip('/')}": text
+            f"{found.name}/{path.removeprefix(KEPT).lstrip('/')}": text
             for path, text in installation.locks(variables).items()
         },
     )

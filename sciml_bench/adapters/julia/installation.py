@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import StoreError
-from sciml_bench.host.environments import data_folder
+from sciml_bench.host.data_folder import data_folder
 from sciml_bench.record.task import AT
 
 # The versions of packages in a Julia project, read from its ``Manifest.toml`` without starting Julia.

@@ -23,7 +23,7 @@ from sciml_bench.adapters.julia.installation import (
     worker_variables,
 )
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.host.environments import data_folder
+from sciml_bench.host.data_folder import data_folder
 from sciml_bench.host.extras import install_command
 
 # Finds a Julia that is new enough, or installs one through juliapkg.
