@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from packaging.utils import canonicalize_name
+
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host import environments
-from sciml_bench.host.environments import Environment, normalised
+from sciml_bench.host.environments import Environment
 from sciml_bench.record.task import AT
 
 
@@ -47,5 +49,5 @@ def _absent(declared: Adapter, found: Environment) -> str | None:
         there = found.packages
     except StoreError as error:
         return str(error)
-    absent = [package for package in declared.packages.values() if normalised(package) not in there]
+    absent = [package for package in declared.packages.values() if canonicalize_name(package) not in there]
     return f"{', '.join(absent)} not in the environment '{found.name}'; {environments.cure(found)}" if absent else None

@@ -14,11 +14,12 @@ from difflib import get_close_matches
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 
+from packaging.utils import canonicalize_name
+
 from sciml_bench.adapters import plug_in
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.environments import in_environment
 from sciml_bench.errors import UsageError
-from sciml_bench.host.environments import normalised
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.task import AT, WARM
 
@@ -142,7 +143,9 @@ def _missing_of_mode(declaration: Adapter, mode: str) -> Missing | None:
 
 def needing(package: str) -> tuple[str, ...]:
     """The adapters that need a package, by its normalised name."""
-    return tuple(name for name, item in adapters().items() if package in map(normalised, item.packages.values()))
+    return tuple(
+        name for name, item in adapters().items() if package in [*map(canonicalize_name, item.packages.values())]
+    )
 
 
 def extras(names: Iterable[str]) -> tuple[str, ...]:

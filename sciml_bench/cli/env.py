@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from sciml_bench.cli import options as exits
@@ -50,7 +48,7 @@ def make(name: str, requirements: tuple[str, ...], extras: tuple[str, ...], pyth
     def say(line: str) -> None:
         click.echo(line, err=True)
 
-    named = (environments.normalised(re.split(r"[^A-Za-z0-9._-]", item)[0]) for item in requirements)
+    named = map(environments.distribution, requirements)
     extras = extras or registry.extras(adapter for package in named for adapter in registry.needing(package))
     made = environments.make(name, requirements, extras, python=python, offline=offline, say=say)
     click.echo(f"{made.name}: Python {made.python}, {len(made.lock.splitlines())} packages, lock {made.lock_hash[:12]}")

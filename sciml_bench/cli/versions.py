@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from packaging.utils import canonicalize_name
 
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
 from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
-from sciml_bench.host.environments import normalised
 from sciml_bench.record.task import AT
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _parsed(releases: str) -> tuple[str, tuple[str, ...]]:
     match = _PACKAGE.fullmatch(releases.replace(" ", ""))
     if match is None:
         raise UsageError(f"'{releases}' does not name releases; write for example diffrax==0.7.1,0.7.2")
-    return normalised(match[1]), tuple(dict.fromkeys(match[2].split(",")))
+    return canonicalize_name(match[1]), tuple(dict.fromkeys(match[2].split(",")))
 
 
 def _adapters(package: str, selected: Sequence[str]) -> tuple[str, ...]:

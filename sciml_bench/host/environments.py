@@ -15,10 +15,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 import sciml_bench
 from sciml_bench.errors import StoreError, UsageError
@@ -35,8 +38,6 @@ Say = Callable[[str], None]
 _RECORD, _LOCK, _PATH, _VENV = "environment.json", "lock.txt", "path", "venv"
 _TRIAL = "import numpy, platform, sciml_bench.measure.worker; print(platform.python_version())"
 _TRIAL_S = 120.0
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-_EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 @dataclass(frozen=True)
@@ -92,12 +93,19 @@ class Environment:
 def pins(lock: str) -> dict[str, str]:
     """The version of each package in a lock, by its normalised name."""
     found = (line.partition(";")[0].partition("==") for line in lock.splitlines())
-    return {normalised(name.strip()): version.strip() for name, _, version in found if version}
+    return {canonicalize_name(name.strip()): version.strip() for name, _, version in found if version}
 
 
-def normalised(name: str) -> str:
-    """The name of a package as indexes compare names (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+def distribution(requirement: str) -> str:
+    """The package that a requirement is about, by its normalised name.
+
+    Raises:
+        UsageError: it is not a requirement.
+    """
+    try:
+        return canonicalize_name(Requirement(requirement).name)
+    except InvalidRequirement as error:
+        raise UsageError(f"'{requirement}' does not name a package; write for example diffrax==0.7.2") from error
 
 
 def cure(environment: Environment) -> str:
@@ -196,7 +204,7 @@ def _install(
 ) -> None:
     """Let uv choose the versions and install them into a folder."""
     uv = _uv()
-    named = set(map(_distribution, requirements))
+    named = set(map(distribution, requirements))
     for file, lines in (
         ("requirements.in", [*_needed(extras), *requirements]),
         ("overrides.txt", requirements),
@@ -271,50 +279,37 @@ def _run(command: Sequence[str]) -> str:
 _LONGEST_REASON = 600
 
 
-def _required() -> list[str]:
+def _needed(extras: Sequence[str]) -> list[str]:
+    """The requirements of this package itself and of some extras.
+
+    Raises:
+        UsageError: there is no such extra, or this package is not installed.
+    """
     try:
-        return metadata.requires(NAME) or []
+        own = metadata.distribution(NAME)
     except metadata.PackageNotFoundError as error:
         raise UsageError(f"{NAME} is not installed in this environment; run: pip install -e .") from error
-
-
-def _extras() -> dict[str, tuple[str, ...]]:
-    """The requirements of each extra of this package that names packages of others."""
-    found: dict[str, list[str]] = {}
-    for requirement in _required():
-        text, _, marker = requirement.partition(";")
-        match = _EXTRA.search(marker)
-        if match is not None and _distribution(text) != NAME:
-            found.setdefault(match[1], []).append(text.strip())
-    return {extra: tuple(needs) for extra, needs in found.items()}
-
-
-def _needed(extras: Iterable[str]) -> list[str]:
-    """The requirements of this package itself and of some extras. :class:`UsageError` if there is no such extra."""
-    of_extras = _extras()
-    own = [text for text in _required() if ";" not in text]
-    unknown = [extra for extra in extras if extra not in of_extras]
-    if unknown:
-        raise UsageError(f"no extra {', '.join(unknown)}; there are {', '.join(of_extras)}")
-    return [*own, *(need for extra in extras for need in of_extras[extra])]
+    known = own.metadata.get_all("Provides-Extra") or []
+    if unknown := [extra for extra in extras if extra not in known]:
+        raise UsageError(f"no extra {', '.join(unknown)}; there are {', '.join(known)}")
+    found = map(Requirement, own.requires or ())
+    scopes = [{"extra": extra} for extra in ("", *extras)]
+    return [
+        f"{item.name}{item.specifier}"
+        for item in found
+        if canonicalize_name(item.name) != NAME
+        and (item.marker is None or any(item.marker.evaluate(scope) for scope in scopes))
+    ]
 
 
 def _installed(without: set[str]) -> list[str]:
     """Every package of this environment as it is installed, without build tags, which indexes do not have."""
     found = {
-        normalised(item.name): item.version.partition("+")[0]
+        canonicalize_name(item.name): item.version.partition("+")[0]
         for item in metadata.distributions()
         if item.name and item.read_text("direct_url.json") is None
     }
     return sorted(f"{name}=={version}" for name, version in found.items() if name not in without | {NAME})
-
-
-def _distribution(requirement: str) -> str:
-    """The normalised name in a requirement. :class:`UsageError` if it has none."""
-    match = _REQUIREMENT.match(requirement)
-    if match is None:
-        raise UsageError(f"'{requirement}' does not name a package; write for example diffrax==0.7.2")
-    return normalised(match[1])
 
 
 def _hash(text: str) -> str:

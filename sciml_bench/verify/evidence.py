@@ -10,9 +10,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
-from sciml_bench.host.environments import normalised, pins
+from sciml_bench.host.environments import pins
 from sciml_bench.plan.cells import Planned, Slot, blocks, count
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.purpose import SCREEN
@@ -122,7 +124,7 @@ class Intent:
         lock = self.locks.get(f"environments/{adapter.partition(AT)[2]}.txt")
         if lock is None or f"{adapter}/Manifest.toml" in self.locks:
             installed = self.environments.get(record.environment_hash, {}).get("packages", {})
-            return {normalised(name): version for name, version in installed.items()}
+            return {canonicalize_name(name): version for name, version in installed.items()}
         return pins(lock.decode(errors="replace"))
 
     @cached_property

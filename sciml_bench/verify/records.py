@@ -9,7 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from sciml_bench.host.environments import normalised
+from packaging.utils import canonicalize_name
+
 from sciml_bench.plan.cells import input_seed
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -294,7 +295,7 @@ def versions(record: Record, intent: Intent) -> Iterator[str]:
     """Versions read back equal the environment's; not all packages report local labels such as ``+cpu``."""
     installed = intent.packages(record)
     for name, version in record.versions.items():
-        planned = installed.get(normalised(name))
+        planned = installed.get(canonicalize_name(name))
         if planned is not None and planned.partition("+")[0] != version.partition("+")[0]:
             yield f"{name} {version}, the environment says {planned}"
 
