@@ -98,9 +98,9 @@ class Facts:
     - ``controlled``: a path through data, or a Brownian motion, drives the equation;
     - ``stochastic``: drift and noise matrix are separate; ``arrays``: states or definitions are vectors or fields.
 
-    ``not_local`` is the reason why fields are not computed point by point from near points, empty if they are.
-    ``layers`` belong to a model. ``stiff`` is the problem's label, ``probed`` the result of a probe, if there is one;
-    ``recipes.takes_explicit`` decides which methods suit.
+    ``functions`` are those in the equations by name, with ``where`` if they branch. ``not_local`` is the reason why
+    fields are not computed point by point from near points, empty if they are. ``layers`` belong to a model. ``stiff``
+    is the problem's label, ``probed`` the result of a probe, if any; ``recipes.takes_explicit`` decides what suits.
     """
 
     name: str
@@ -119,6 +119,7 @@ class Facts:
     stochastic: bool = False
     fusion: bool = False
     arrays: bool = False
+    functions: frozenset[str] = frozenset()
     not_local: str = ""
     layers: tuple[Layer, ...] = ()
     probed: Probed | None = None

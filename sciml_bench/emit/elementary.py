@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from sympy import Function
+
 from sciml_bench.problem.model import Definition, Problem
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.removable import without_removable_points, written_out
@@ -13,6 +15,13 @@ from sciml_bench.problem.removable import without_removable_points, written_out
 def in_elementary_functions(problem: Problem) -> Problem:
     """A problem whose expressions are written out, for frameworks."""
     return _with(problem, written_out)
+
+
+def functions_of(problem: Problem) -> frozenset[str]:
+    """The names of the functions in the equations as frameworks get them, and ``where`` if they branch."""
+    written = in_elementary_functions(problem)
+    expressions = (*written.equations.values(), *(definition.expr for definition in written.definitions))
+    return frozenset(type(each).__name__.lower() for e in expressions for each in e.atoms(Function))
 
 
 def filled(problem: Problem) -> Problem:

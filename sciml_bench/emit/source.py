@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sympy import Symbol
 
 from sciml_bench.emit.arrays import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.diffsl import diffsl_functions
 from sciml_bench.emit.elementary import in_elementary_functions
 from sciml_bench.emit.field_matrix import field_right_hand_side, has_field_matrix
 from sciml_bench.emit.julia import julia_source
@@ -77,7 +78,11 @@ def invariants_function(context: Context, wanted: tuple[str, ...]) -> str:
 SPLIT_TARGETS = ("jax",)
 
 # Targets with code of flat arrays only; Numba's code has loops over the points of others.
-NUMBER_BY_NUMBER = ("numba", "python")
+NUMBER_BY_NUMBER: Mapping[str, Callable[[Context], list[str]]] = {
+    "numba": numba_functions,
+    "python": lambda context: [in_place_function(context)],
+    "diffsl": diffsl_functions,
+}
 
 
 def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
@@ -97,9 +102,10 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations ``drift`` and
     ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
     ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
-    of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss. Julia's
-    is another kind of module, see :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules
-    have no derivatives but ``jacobian``.
+    of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss, and
+    DiffSL's a text, see :mod:`.diffsl`. Julia's is another kind of module, see
+    :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules have no derivatives but
+    ``jacobian``.
 
     Raises:
         KeyError: there is no such target.
@@ -115,7 +121,7 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
         refuse_arrays(problem, target)
     context = Context.of(problem, chosen.for_batch() if problem.batch.size > 1 else chosen)
     if target in NUMBER_BY_NUMBER:
-        written = numba_functions(context) if target == "numba" else [in_place_function(context)]
+        written = NUMBER_BY_NUMBER[target](context)
         plain = TARGETS["numpy"]
         around = latent_sources(Context.of(problem, plain)) if problem.latent else [loss_source(problem, plain)]
         functions = [*written, *around]

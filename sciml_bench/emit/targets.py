@@ -102,6 +102,12 @@ TARGETS = {
         row_sum="", gather="", reshape="", fill="",
         functions=_functions("np"), traced=False,
     ),
+    # A text in the language of diffsol; the loss is NumPy's.
+    "diffsl": Target(
+        name="diffsl", module="", imports=("import numpy as np",), unpack="{}", stack="", concatenate="", constant="{}",
+        array="{}", total="np.sum({})", row_sum="", gather="", reshape="", fill="", functions={}, traced=False,
+        reserved=frozenset({"STATES", "PARAMETERS", "MODEL"}),
+    ),
     # Numba compiles code written for NumPy's scalars.
     "numba": Target(
         name="numba", module="np", imports=("import math", "import numpy as np", "from numba import njit"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.base import Facts, Recipe
+from sciml_bench.emit.elementary import functions_of
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.plan.selection import Selection, check_names
 from sciml_bench.problem import catalog
@@ -126,6 +127,7 @@ class PlannedProblem:
             controlled=bool(problem.controls),
             stochastic=_stochastic(problem),
             arrays=not problem.all_scalar,
+            functions=functions_of(problem),
             not_local=_not_local(problem),
             probed=_probed(problem),
             n_saved=len(problem.numbers().save_times),

@@ -299,8 +299,20 @@ def test_a_process_that_dies_or_hangs_is_a_failed_check():
 
 
 def test_a_cell_that_the_declaration_refuses_is_not_started():
+    def refuse(_cell: Cell, _facts: Facts) -> str | None:
+        return "not here"
+
+    (result,) = check(dataclasses.replace(SCIPY, refusal=refuse), [RK45])
+    assert (result.status, result.message) == (Status.REFUSED, "not here")
+
+
+def test_a_problem_that_the_declaration_refuses_is_left_out():
     def refuse(_cell: Cell, facts: Facts) -> str | None:
         return "not with breakpoints" if facts.n_breakpoints else None
 
-    (result,) = check(dataclasses.replace(SCIPY, refusal=refuse), [RK45])
-    assert (result.status, result.message) == (Status.REFUSED, "not with breakpoints")
+    refused, *others = check(dataclasses.replace(SCIPY, refusal=refuse), [RK45])
+    assert (refused.name, refused.status) == ("refusal of switched", Status.REFUSED)
+    assert refused.message == "not with breakpoints"
+    assert others
+    assert {one.status for one in others} == {Status.PASSED}
+    assert not any("switched" in one.name for one in others)

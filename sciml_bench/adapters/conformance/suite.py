@@ -21,8 +21,9 @@ from sciml_bench.record.task import DEFAULT_SAVING, Cell, Numbers, Point, Refere
 TIMEOUT_S = 300.0
 #: Steps over the time span for fixed-step methods of any order, roughly.
 FIXED_STEPS = 400
+_FIRST = "nonstiff"
 _PROBLEMS = {
-    "nonstiff": problems.NONSTIFF,
+    _FIRST: problems.NONSTIFF,
     "stiff": problems.STIFF,
     "switched": problems.SWITCHED,
     "blow-up": problems.BLOW_UP,
@@ -31,11 +32,19 @@ _PROBLEMS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One cell to check: its tasks by the name of the checked quantity, and why it cannot run, if so."""
+    """One cell to check: its tasks by the name of the problem, and the reasons why problems are refused.
+
+    Without the first problem no other is tried.
+    """
 
     cell: Cell
     tasks: dict[str, Task]
-    refusal: str | None = None
+    refusals: dict[str, str]
+
+    @property
+    def refusal(self) -> str | None:
+        """The reason why the cell cannot run at all; ``None`` if it can."""
+        return self.refusals.get(_FIRST)
 
 
 def cells(adapter: Adapter, everything: bool = False) -> tuple[Cell, ...]:
@@ -76,11 +85,14 @@ def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
         # An implicit method with fixed steps can step across a pole and never see it.
         names.append("blow-up")
     rtol = 1e-6 if method.adaptive else FIXED_STEPS**-1.0 if method.order == 1 else (FIXED_STEPS / 10) ** -method.order
-    tasks = {name: _task(adapter, cell, _PROBLEMS[name], max(rtol, 1e-8), threads) for name in names}
+    rtol = max(rtol, 1e-8)
+    facts = {name: _facts(name, _PROBLEMS[name], method.stiff) for name in names}
+    reasons = {name: adapter.why_not(cell, known) for name, known in facts.items()}
+    refusals = {name: reason for name, reason in reasons.items() if reason}
+    tasks = {name: _task(adapter, cell, _PROBLEMS[name], rtol, threads) for name in names if name not in refusals}
     if absent := missing(adapter, cell.mode):
-        return Case(cell, tasks, absent.reason)
-    refusals = (adapter.why_not(cell, _facts(name, task, method.stiff)) for name, task in tasks.items())
-    return Case(cell, tasks, next((reason for reason in refusals if reason), None))
+        refusals = {_FIRST: absent.reason}
+    return Case(cell, tasks, refusals)
 
 
 def _task(adapter: Adapter, cell: Cell, known: KnownProblem, rtol: float, threads: int) -> Task:
@@ -117,8 +129,12 @@ def _reference(expected: Expected, numbers: Numbers) -> Reference | None:
     )
 
 
-def _facts(name: str, task: Task, stiff: bool) -> Facts:
-    numbers = task.numbers
+def _facts(name: str, known: KnownProblem, stiff: bool) -> Facts:
+    # Loading needs SymPy; listing cells does not.
+    from sciml_bench.emit.elementary import functions_of
+
+    problem = known.load()
+    numbers = problem.numbers()
     return Facts(
         name=f"conformance-{name}",
         suite="stiff" if name == "stiff" else "nonstiff",
@@ -128,6 +144,7 @@ def _facts(name: str, task: Task, stiff: bool) -> Facts:
         wrt=numbers.wrt,
         stiff=stiff and name == "stiff",
         split=True,
+        functions=functions_of(problem),
         n_saved=len(numbers.save_times),
     )
 
@@ -138,6 +155,8 @@ def _run(one: Case, variables: Mapping[str, str], timeout_s: float, interpreter:
     if one.refusal is not None:
         yield Check(label, "refusal", Status.REFUSED, one.refusal)
         return
+    for name, reason in one.refusals.items():
+        yield Check(label, f"refusal of {name}", Status.REFUSED, reason)
     tasks = json.dumps({name: task.to_json() for name, task in one.tasks.items()})
     root = str(Path(sciml_bench.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))

@@ -1,0 +1,174 @@
+"""The diffsol adapter; what needs the library runs where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from adapters.cells import build, catalog_task, outcome
+from needs import skip_without
+
+from sciml_bench.adapters.base import DEFAULT, Facts
+from sciml_bench.adapters.diffsol import ADAPTER, MATRICES
+from sciml_bench.emit import source
+from sciml_bench.emit.diffsl import model_text
+from sciml_bench.emit.elementary import functions_of
+from sciml_bench.errors import UsageError
+from sciml_bench.plan.script import script_of_cell
+from sciml_bench.problem import catalog
+from sciml_bench.problem.load import load_problem
+from sciml_bench.record.task import Cell, Point
+from sciml_bench.reference.store import find
+
+FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+HOSTILE = """
+spec = 1
+name = "hostile"
+title = "Names that mean something in DiffSL"
+
+[time]
+t0 = 0.5
+t1 = 2.0
+save = { times = [1.0, 2.0] }
+
+[parameters]
+F = 0.5
+M = 1.25
+k_1 = 0.75
+k1 = 0.25
+
+[states]
+u = 1.0
+N = 0.5
+in_1 = 0.3
+
+[definitions]
+stop = "tan(0.3*N) + expm1(0.1*u) + abs(in_1)"
+heaviside = "sqrt(1 + u**2)/(1 + t)**3 + u**(-1/2)"
+
+[equations]
+u = "-F*u*stop + k_1*heaviside"
+N = "M*sinh(u)/cosh(N) - k1*N**3"
+in_1 = "tanh(u) - in_1**1.5*exp(-t)*log(2 + N) + cos(t)*sin(N)"
+"""
+
+
+@pytest.fixture(scope="module")
+def library() -> Any:
+    skip_without("diffsol")
+    return importlib.import_module("pydiffsol")
+
+
+def cell(method: str, sensitivity: str = "forward", mode: str = "compiled") -> Cell:
+    return Cell("any", "diffsol", method, sensitivity, mode)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"arrays": True}, {"n_weights": 10}, {"batch": 4}, {"latent": True}, {"controlled": True}, {"n_breakpoints": 1},
+        {"functions": frozenset({"exp", "floor"})},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_is_refused(changes):
+    assert ADAPTER.refusal(cell("bdf"), FACTS) is None
+    assert ADAPTER.refusal(cell("bdf"), Facts(**{**vars(FACTS), **changes})) is not None
+
+
+def test_a_refusal_names_the_functions():
+    facts = Facts(**{**vars(FACTS), "functions": frozenset({"exp", "where", "atan"})})
+    assert ADAPTER.refusal(cell("bdf"), facts) == "DiffSL has no way to write atan, where"
+
+
+def test_recipes_control_the_errors_of_sensitivities_and_show_the_default():
+    best, *others = ADAPTER.recipes(FACTS)
+    assert (best.method, best.sensitivity, best.mode) == ("bdf", "forward-controlled", "compiled")
+    assert [recipe.sensitivity for recipe in others if recipe.role == DEFAULT] == ["forward"]
+    large = ADAPTER.recipes(Facts(**{**vars(FACTS), "n_states": 200, "n_parameters": 10}))
+    assert (large[0].sensitivity, large[0].mode) == ("adjoint", "sparse")
+
+
+@pytest.mark.parametrize(
+    ("problem", "method", "sensitivity", "mode", "digits"),
+    [
+        *(
+            ("hires", "bdf", sensitivity, mode, 5.0)
+            for sensitivity in ADAPTER.sensitivities
+            for mode in MATRICES
+        ),
+        ("robertson", "bdf", "forward-controlled", "compiled", 6.0),
+        # Its states start at zero, with absolute tolerances of 1e-25.
+        ("pollution", "bdf", "forward-controlled", "compiled", 5.0),
+        ("lotka-volterra", "tsit45", "forward-controlled", "compiled", 5.0),
+        ("van-der-pol", "esdirk34", "forward", "compiled", 2.0),
+        ("chemical-akzo-nobel", "tr_bdf2", "forward", "compiled", 3.0),
+    ],
+)  # fmt: skip
+def test_solutions_and_gradients_are_right(library, problem, method, sensitivity, mode, digits):
+    program = build(catalog_task(problem, "diffsol", method, sensitivity, mode))
+    loaded = catalog.load(problem)
+    theta = np.array(loaded.numbers().theta)
+    inputs = program.prepare(theta, Point(1e-7, 1e-9))
+    solution, gradient = program.read_solution(program.solve(inputs)), program.read_gradient(program.gradient(inputs))
+    reference = find(loaded)
+    assert reference is not None
+    assert reference.gradient is not None
+    expected = np.array([[float(value) for value in row] for row in reference.solution])
+    assert solution.ys.shape == expected.shape
+    size = np.where(theta == 0, 1.0, np.abs(theta))
+    truth = np.array([float(value) for value in reference.gradient])
+    error = np.linalg.norm(size * (gradient.gradient - truth)) / np.linalg.norm(size * truth)
+    assert -np.log10(error) > digits
+    assert program.phases_ns()["compile"] > 0
+    assert set(program.versions()) == {"pydiffsol", "diffsol", "numpy"}
+
+
+def test_names_of_the_language_are_renamed_and_every_function_is_right(library, tmp_path):
+    path = tmp_path / "hostile.toml"
+    path.write_text(HOSTILE)
+    problem = load_problem(path)
+    numbers = problem.numbers()
+    y, p = np.array(numbers.y0), np.array(numbers.p)
+    ours, numpys = dict[str, Any](), dict[str, Any]()
+    exec(source(problem, "diffsl"), ours)
+    exec(source(problem, "numpy"), numpys)
+    ode = library.Ode(model_text(_Module(ours), numbers.p, numbers.y0, "parameters"))
+    for t, state in ((0.5, y), (1.7, 2 * y)):
+        np.testing.assert_allclose(np.ravel(ode.rhs(p, t, state)), numpys["rhs"](t, state, p), rtol=1e-14)
+    states = library.Ode(model_text(_Module(ours), numbers.p, numbers.y0, "initial_state"))
+    assert states.nparams == 3
+    np.testing.assert_allclose(np.ravel(states.rhs(y, 0.5, y)), np.ravel(ode.rhs(p, 0.5, y)), rtol=1e-15)
+    np.testing.assert_allclose(np.ravel(states.y0(3 * y)), 3 * y)
+
+
+class _Module:
+    def __init__(self, names: dict[str, Any]):
+        self.__dict__.update(names)
+
+
+def test_branches_and_unknown_functions_are_named(tmp_path):
+    path = tmp_path / "hostile.toml"
+    path.write_text(HOSTILE.replace("tan(0.3*N)", "atan(0.3*N)"))
+    problem = load_problem(path)
+    assert "atan" in functions_of(problem)
+    with pytest.raises(UsageError, match="DiffSL has no way to write atan"):
+        source(problem, "diffsl")
+
+
+@pytest.mark.parametrize("method", [method.name for method in ADAPTER.methods])
+def test_a_solution_that_becomes_infinite_is_a_typed_failure(library, method):
+    text = "import numpy as np\nSTATES = ('x',)\nPARAMETERS = ('a',)\nMODEL = 'F_i { a*x*x }'\n"
+    text += "def loss(ys):\n    return np.sum(ys)\ndef loss_gradient(ys):\n    return np.ones_like(ys)\n"
+    found, message = outcome(text, cell(method))
+    assert found == "step_underflow"
+    assert "diffsol: ODE solver error" in message
+
+
+@pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
+def test_scripts_run_and_agree(library, capsys, sensitivity):
+    text = script_of_cell("hires", ["diffsol", "bdf", sensitivity, "compiled"], 1e-6)
+    exec(compile(text, "script", "exec"), {"__name__": "__main__"})
+    shown = capsys.readouterr().out
+    assert float(shown.partition("relative error of the gradient ")[2].split()[0]) < 1e-4
