@@ -61,7 +61,7 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
     emitted = equations(source)
     form = chosen_form(emitted, method, sensitivity_name, mode)
     pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
-    solver = algorithm(method, pattern)
+    solver = algorithm(method, pattern, sensitivity_name)
     how = sensitivity(sensitivity_name, emitted.has_branches, form)
     divided = division(sensitivity_name, method)
     # The packages above were loaded after this method was compiled.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 import sympy
@@ -156,6 +157,12 @@ class Printer(PythonCodePrinter):
 
     def _condition(self, condition: Any) -> str:
         match condition:
+            case sympy.And() | sympy.Or() | sympy.Not() if self.target.logic:
+                word = type(condition).__name__.lower()
+                parts = [self._condition(part) for part in sorted(condition.args, key=sympy.default_sort_key)]
+                if word == "not":
+                    return f"{self.target.logic}not({parts[0]})"
+                return reduce(lambda a, b: f"{self.target.logic}{word}({a}, {b})", parts)
             case sympy.And() | sympy.Or():
                 join = " & " if isinstance(condition, sympy.And) else " | "
                 parts = sorted(condition.args, key=sympy.default_sort_key)

@@ -81,6 +81,7 @@ SPLIT_TARGETS = ("jax",)
 NUMBER_BY_NUMBER: Mapping[str, Callable[[Context], list[str]]] = {
     "numba": numba_functions,
     "python": lambda context: [in_place_function(context)],
+    "casadi": lambda context: [_right_hand_side(context, "rhs", context.problem.equations)],
     "diffsl": diffsl_functions,
 }
 
@@ -103,7 +104,7 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
     ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
     of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss, and
-    DiffSL's a text, see :mod:`.diffsl`. Julia's is another kind of module, see
+    DiffSL's a text, see :mod:`.diffsl`. CasADi's take its symbols. Julia's is another kind of module, see
     :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules have no derivatives but
     ``jacobian``.
 

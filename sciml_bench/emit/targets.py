@@ -24,7 +24,8 @@ class Target:
     ``modules``: networks are objects that hold their weights; elsewhere they are functions, and take them.
     ``jacobian``: solvers are given the Jacobian of scalar problems. ``ones``, ``by_time`` and ``cross_entropy`` are
     format strings for code around a solve: a one for each of n trajectories, (batch, times, …) as (times, batch, …),
-    and the loss of outputs {0} with labels {1}.
+    and the loss of outputs {0} with labels {1}. ``logic`` is the prefix of functions that replace ``&``, ``|`` and
+    ``~``.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Target:
     ones: str = ""
     by_time: str = ""
     cross_entropy: str = ""
+    logic: str = ""
 
     def for_batch(self) -> Target:
         """The target that prints for states of shape (batch, n_states): components lie along the last axis."""
@@ -101,6 +103,17 @@ TARGETS = {
         unpack="{}", stack="", concatenate="", constant="{}", array="{}", total="np.sum({})",
         row_sum="", gather="", reshape="", fill="",
         functions=_functions("np"), traced=False,
+    ),
+    # CasADi's symbols; the loss is NumPy's.
+    "casadi": Target(
+        name="casadi", module="ca", imports=("import casadi as ca", "import numpy as np"),
+        unpack="ca.vertsplit({})", stack="ca.vertcat({})", concatenate="", constant="{}", array="{}",
+        total="np.sum({})", row_sum="", gather="", reshape="", fill="",
+        functions={
+            **{name: f"ca.{name}" for name in (*_COMMON, "asin", "acos", "atan")}, "abs": "ca.fabs",
+            "where": "ca.if_else",
+        },
+        reserved=frozenset({"ca"}), logic="ca.logic_",
     ),
     # A text in the language of diffsol; the loss is NumPy's.
     "diffsl": Target(

@@ -1,0 +1,44 @@
+"""Solves and gradients of emitted equations as CasADi's functions. Scripts quote these functions as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+
+def solution(rhs: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any]) -> Any:
+    """A function of the initial state and the parameters that gives the states at the saved times as columns.
+
+    Tolerances are options of an integrator. Each part of the time span has one, which sees ``t`` between its bounds.
+    """
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", n_states), ca.SX.sym("p", n_parameters)
+    start_state, parameters = ca.MX.sym("y0", n_states), ca.MX.sym("p", n_parameters)
+    state, saved = start_state, []
+    for number, (start, times, n_saved, low, high) in enumerate(parts):
+        inside = t
+        if np.isfinite(low) or np.isfinite(high):
+            inside = ca.fmin(ca.fmax(t, low), high)
+        equations = {"x": y, "t": t, "p": p, "ode": ca.densify(rhs(inside, y, p))}
+        integrator = ca.integrator(f"part_{number}", plugin, equations, start, np.asarray(times), options)
+        states = integrator(x0=state, p=parameters)["xf"]
+        saved.append(states[:, :n_saved])
+        state = states[:, -1]
+    return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])
+
+
+def slopes(solve: Any, by_parameters: bool) -> Any:
+    """A function of the initial state and the parameters: the states, and their derivatives side by side."""
+    y0, p = ca.MX.sym("y0", solve.size1_in(0)), ca.MX.sym("p", solve.size1_in(1))
+    states, theta = solve(y0, p), p if by_parameters else y0
+    along = ca.jtimes(ca.vec(states), theta, ca.DM.eye(theta.numel()))
+    return ca.Function("slopes", [y0, p], [states, along])
+
+
+def adjoint(solve: Any, by_parameters: bool) -> Any:
+    """A function of the initial state, the parameters, and the slopes of a loss at the saved states: its gradient."""
+    y0, p = ca.MX.sym("y0", solve.size1_in(0)), ca.MX.sym("p", solve.size1_in(1))
+    states = solve(y0, p)
+    seeds = ca.MX.sym("seeds", states.shape[0], states.shape[1])
+    return ca.Function("adjoint", [y0, p, seeds], [ca.jtimes(states, p if by_parameters else y0, seeds, True)])

@@ -1,0 +1,160 @@
+"""Worker side of the CasADi adapter.
+
+Its integrators take one absolute tolerance for all components: the smallest component's, so that every component is at
+least as accurate as required.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
+from sciml_bench.adapters.casadi.integration import adjoint, slopes, solution
+from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.time_grid import split
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Point, Task
+
+Vector = NDArray[np.float64]
+MAX_STEPS = 1_000_000
+
+
+class Inputs(NamedTuple):
+    """The inputs of one call, and the tolerances, which belong to a function."""
+
+    y0: Vector
+    p: Vector
+    point: Point
+
+
+class Output(NamedTuple):
+    """States at the saved times, (n_states, n_times), and of a gradient the loss and its slopes; or a message."""
+
+    ys: Vector
+    loss: float = np.nan
+    gradient: Vector | None = None
+    message: str = ""
+
+
+class CasadiProgram(Program):
+    """One integrator of CasADi; functions are made in the first call at a tolerance."""
+
+    def __init__(self, task: Task):
+        self._numbers, self._cell = task.numbers, task.cell
+        self._source = load_source(task)
+        self._parameters = task.numbers.wrt == "parameters"
+        self._parts = [(part.start, part.times, part.n_saved, part.low, part.high) for part in split(task.numbers)]
+        self._scale = min(task.numbers.atol_scale)
+        self._functions: dict[tuple[str, Point], Any] = {}
+        self._made_ns = 0
+        self._folder = ""
+
+    def prepare(self, theta: FloatArray, point: Point) -> Inputs:
+        values = np.array(theta, dtype=np.float64)
+        y0, p = (np.asarray(given, dtype=np.float64) for given in (self._numbers.y0, self._numbers.p))
+        return Inputs(y0, values, point) if self._parameters else Inputs(values, p, point)
+
+    def solve(self, inputs: Inputs) -> Output:
+        return self._tried(lambda: Output(self._solution(inputs.point)(inputs.y0, inputs.p).full()))
+
+    def gradient(self, inputs: Inputs) -> Output:
+        return self._tried(lambda: (self._adjoint if self._cell.sensitivity == "adjoint" else self._forward)(inputs))
+
+    def _forward(self, inputs: Inputs) -> Output:
+        states, along = self._function("slopes", inputs.point)(inputs.y0, inputs.p)
+        ys = states.full()
+        loss, by_state = self._loss(ys)
+        return Output(ys, loss, by_state.ravel(order="F") @ along.full())
+
+    def _adjoint(self, inputs: Inputs) -> Output:
+        ys = self._solution(inputs.point)(inputs.y0, inputs.p).full()
+        loss, by_state = self._loss(ys)
+        gradient = self._function("adjoint", inputs.point)(inputs.y0, inputs.p, by_state)
+        return Output(ys, loss, gradient.full().ravel())
+
+    def _loss(self, ys: Vector) -> tuple[float, Vector]:
+        return float(self._source.loss(ys.T)), np.asarray(self._source.loss_gradient(ys.T)).T
+
+    def _tried(self, call: Callable[[], Output]) -> Output:
+        try:
+            return call()
+        except RuntimeError as error:
+            return Output(np.empty(0), message=str(error))
+
+    def _solution(self, point: Point) -> Any:
+        return self._function("solution", point)
+
+    def _function(self, name: str, point: Point) -> Any:
+        if (name, point) not in self._functions:
+            start = time.perf_counter_ns()
+            if name == "solution":
+                made = solution(
+                    self._source.rhs, self._parts, len(self._numbers.y0), len(self._numbers.p),
+                    SOLVERS[self._cell.method][0], self._options(point),
+                )  # fmt: skip
+            else:
+                make = slopes if name == "slopes" else adjoint
+                made = make(self._solution(point), self._parameters)
+            self._functions[name, point] = made
+            self._made_ns += time.perf_counter_ns() - start
+        return self._functions[name, point]
+
+    def _options(self, point: Point) -> dict[str, Any]:
+        options = {
+            "reltol": point.rtol, "abstol": point.atol * self._scale, "max_num_steps": MAX_STEPS,
+            "disable_internal_warnings": True, "show_eval_warnings": False, **SOLVERS[self._cell.method][1],
+        }  # fmt: skip
+        if self._cell.framework_mode != COMPILED:
+            return options
+        if not self._folder:
+            self._folder = tempfile.mkdtemp(prefix="sciml_bench_casadi_")
+            atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+        paths = {"compiler": compiler(), "linker": compiler(), "directory": f"{self._folder}/"}
+        # The folder is removed as a whole, before the functions are.
+        jit = {**paths, "flags": ["-O3"], "cleanup": False}
+        return {**options, "jit": True, "jit_cleanup": False, "compiler": "shell", "jit_options": jit}
+
+    def synchronise(self, output: Any) -> None:
+        """Nothing to wait for: the solvers return when they are done."""
+
+    def read_solution(self, output: Output) -> Solution:
+        _raise(output.message)
+        if not np.all(np.isfinite(output.ys)):
+            raise SolverFailure(Outcome.NONFINITE, "CasADi reports success with a state that is not finite")
+        return Solution(np.ascontiguousarray(output.ys.T), {})
+
+    def read_gradient(self, output: Output) -> Gradient:
+        _raise(output.message)
+        if output.gradient is None or not (np.isfinite(output.loss) and np.all(np.isfinite(output.gradient))):
+            raise SolverFailure(Outcome.NONFINITE, "CasADi reports success with a gradient that is not finite")
+        return Gradient(output.loss, output.gradient, {})
+
+    def phases_ns(self) -> dict[str, int]:
+        return {"compile": self._made_ns}
+
+    def versions(self) -> dict[str, str]:
+        return {"casadi": version("casadi"), "numpy": np.__version__}
+
+
+def _raise(message: str) -> None:
+    if not message:
+        return
+    # The last line has the reason of SUNDIALS, the ones before it the functions around it.
+    reason = message.strip().splitlines()[-1]
+    too_many = "TOO_MUCH_WORK" in message
+    raise SolverFailure(Outcome.MAX_STEPS if too_many else Outcome.STEP_UNDERFLOW, f"CasADi: {reason}")
+
+
+def build(task: Task) -> CasadiProgram:
+    """The program of a CasADi cell."""
+    return CasadiProgram(task)

@@ -1,0 +1,59 @@
+"""A CasADi cell as a script."""
+
+from __future__ import annotations
+
+from sciml_bench.adapters import script
+from sciml_bench.adapters.casadi import COMPILED, SOLVERS
+from sciml_bench.adapters.time_grid import split
+from sciml_bench.record.task import Point, Task
+
+
+def script_of(task: Task, point: Point) -> str:
+    """The script of a cell at a tolerance."""
+    from sciml_bench.adapters.casadi import integration
+
+    make = integration.adjoint if task.cell.sensitivity == "adjoint" else integration.slopes
+    functions, imports = script.quoted([integration.solution, make])
+    return script.joined(
+        script.head(task, "casadi and numpy"),
+        script.imports(task, "import casadi as ca", *imports),
+        "# The model.",
+        script.body(task),
+        "# Its numbers, and how it is solved.",
+        "\n".join([script.given(task, point), *script.segments(split(task.numbers))]),
+        functions,
+        "\n".join(_functions(task)),
+        "\n".join(_gradient(task)),
+        script.check(task),
+    )
+
+
+def _functions(task: Task) -> list[str]:
+    plugin, options = SOLVERS[task.cell.method]
+    made = {"max_num_steps": 1_000_000, **options}
+    if task.cell.framework_mode == COMPILED:
+        made |= {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3"]}}
+    name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
+    return [
+        "# One absolute tolerance for all states.",
+        f'OPTIONS = {{"reltol": RTOL, "abstol": float(np.min(ATOL)), **{made!r}}}',
+        f'SOLVE = solution(rhs, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS)',
+        f"{name.upper()} = {name}(SOLVE, {task.numbers.wrt == 'parameters'})",
+    ]
+
+
+def _gradient(task: Task) -> list[str]:
+    given = "Y0, theta" if task.numbers.wrt == "parameters" else "theta, P"
+    lines = ["def value_and_gradient(theta):", '    """The loss and its gradient."""']
+    if task.cell.sensitivity == "adjoint":
+        return [
+            *lines,
+            f"    states = SOLVE({given}).full()",
+            "    seeds = loss_gradient(states.T).T",
+            f"    return loss(states.T), ADJOINT({given}, seeds).full().ravel()",
+        ]
+    return [
+        *lines,
+        f"    states, along = (matrix.full() for matrix in SLOPES({given}))",
+        '    return loss(states.T), loss_gradient(states.T).T.ravel(order="F") @ along',
+    ]

@@ -1,0 +1,158 @@
+"""The CasADi adapter; what needs the library runs where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from adapters.cells import build, catalog_task, outcome
+from needs import skip_without
+
+from sciml_bench.adapters import casadi
+from sciml_bench.adapters.base import DEFAULT, Facts
+from sciml_bench.adapters.casadi import ADAPTER, SOLVERS
+from sciml_bench.emit import source
+from sciml_bench.plan.script import script_of_cell
+from sciml_bench.problem import catalog
+from sciml_bench.problem.load import load_problem
+from sciml_bench.record.task import Cell, Point
+from sciml_bench.reference.store import find
+
+FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+EVERY_FUNCTION = """
+spec = 1
+name = "functions"
+title = "Every function, and branches"
+
+[time]
+t1 = 1.0
+
+[parameters]
+ca = 0.5
+k = 0.75
+
+[states]
+u = 0.4
+v = 0.5
+
+[definitions]
+trigonometric = "sin(u) + cos(v) + tan(u*v) + asin(u/2) + acos(v/2) + atan(u)"
+hyperbolic = "sinh(u) + cosh(v) + tanh(u)"
+others = "exp(-u) + log(1 + v) + sqrt(u + 1) + abs(u - v) + sign(v) + expm1(u) + log1p(v) + floor(3*u)"
+branches = "where(u > v and not (t > 0.5 or u > 2), u**3, v**(-1/2)) + max(u, v) + min(u, k)"
+
+[equations]
+u = "-ca*trigonometric*hyperbolic"
+v = "others - k*branches*t"
+"""
+
+
+@pytest.fixture(scope="module")
+def library() -> Any:
+    skip_without("casadi")
+    with warnings.catch_warnings():
+        # Its wrapper was made by an older SWIG.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return importlib.import_module("casadi")
+
+
+def cell(method: str, sensitivity: str = "forward", mode: str = "eager") -> Cell:
+    return Cell("any", "casadi", method, sensitivity, mode)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"arrays": True}, {"n_weights": 10}, {"batch": 4}, {"latent": True}, {"controlled": True}]
+)
+def test_what_is_not_a_small_system_of_numbers_is_refused(changes):
+    assert ADAPTER.refusal(cell("idas"), FACTS) is None
+    assert ADAPTER.refusal(cell("idas"), Facts(**{**vars(FACTS), **changes})) is not None
+
+
+def test_without_a_compiler_equations_are_interpreted(monkeypatch):
+    monkeypatch.setattr(casadi, "compiler", lambda: None)
+    assert ADAPTER.refusal(cell("idas"), FACTS) is None
+    assert "neither gcc nor cc" in (ADAPTER.refusal(cell("idas", mode="compiled"), FACTS) or "")
+
+
+def test_recipes_go_by_size_and_show_the_default():
+    best, *others = ADAPTER.recipes(FACTS)
+    assert (best.method, best.sensitivity, best.mode) == ("cvodes_bdf", "forward", "compiled")
+    assert [(other.sensitivity, other.mode) for other in others if other.role == DEFAULT] == [("adjoint", "eager")]
+    large = ADAPTER.recipes(Facts(**{**vars(FACTS), "n_states": 200}))
+    assert large[0].sensitivity == "adjoint"
+
+
+@pytest.mark.parametrize(
+    ("problem", "method", "sensitivity", "mode", "digits"),
+    [
+        *(
+            ("robertson", method, sensitivity, "eager", 4.5)
+            for method in ("cvodes_bdf",)
+            for sensitivity in ADAPTER.sensitivities
+        ),
+        ("hires", "cvodes_bdf", "forward", "compiled", 5.0),
+        ("hires", "cvodes_bdf", "adjoint", "compiled", 4.0),
+        ("hires", "idas", "forward", "eager", 5.0),
+        ("pollution", "cvodes_bdf", "forward", "eager", 5.0),
+        ("lotka-volterra", "cvodes_adams", "forward", "eager", 4.0),
+        ("lotka-volterra", "cvodes_adams", "adjoint", "eager", 4.0),
+    ],
+)
+def test_solutions_and_gradients_are_right(library, problem, method, sensitivity, mode, digits):
+    if mode == "compiled" and casadi.compiler() is None:
+        pytest.skip("no C compiler")
+    program = build(catalog_task(problem, "casadi", method, sensitivity, mode))
+    loaded = catalog.load(problem)
+    theta = np.array(loaded.numbers().theta)
+    inputs = program.prepare(theta, Point(1e-7, 1e-9))
+    solution, gradient = program.read_solution(program.solve(inputs)), program.read_gradient(program.gradient(inputs))
+    reference = find(loaded)
+    assert reference is not None
+    assert reference.gradient is not None
+    expected = np.array([[float(value) for value in row] for row in reference.solution])
+    assert solution.ys.shape == expected.shape
+    size = np.where(theta == 0, 1.0, np.abs(theta))
+    truth = np.array([float(value) for value in reference.gradient])
+    error = np.linalg.norm(size * (gradient.gradient - truth)) / np.linalg.norm(size * truth)
+    assert -np.log10(error) > digits
+    assert program.phases_ns()["compile"] > 0
+    # Another theta at the same tolerance makes no function again.
+    made = program.phases_ns()
+    program.read_gradient(program.gradient(program.prepare(1.01 * theta, Point(1e-7, 1e-9))))
+    assert program.phases_ns() == made
+    assert set(program.versions()) == {"casadi", "numpy"}
+
+
+@pytest.mark.parametrize("t", [0.25, 0.75])
+@pytest.mark.parametrize("state", [(0.4, 0.5), (0.6, 0.5)])
+def test_every_function_and_branch_is_right(library, tmp_path, t, state):
+    path = tmp_path / "functions.toml"
+    path.write_text(EVERY_FUNCTION)
+    problem = load_problem(path)
+    p = np.array(problem.numbers().p)
+    ours, numpys = dict[str, Any](), dict[str, Any]()
+    exec(source(problem, "casadi"), ours)
+    exec(source(problem, "numpy"), numpys)
+    found = ours["rhs"](library.DM(t), library.DM(state), library.DM(p)).full().ravel()
+    np.testing.assert_allclose(found, numpys["rhs"](t, np.array(state), p), rtol=1e-14)
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_a_solution_that_becomes_infinite_is_a_typed_failure(library, method):
+    text = "import numpy as np\ndef rhs(t, y, p):\n    return p*y*y\n"
+    text += "def loss(ys):\n    return np.sum(ys)\ndef loss_gradient(ys):\n    return np.ones_like(ys)\n"
+    found, message = outcome(text, cell(method))
+    assert found in ("step_underflow", "max_steps")
+    assert message.startswith("CasADi: ")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
+def test_scripts_run_and_agree(library, capsys, sensitivity):
+    text = script_of_cell("hires", ["casadi", "cvodes_bdf", sensitivity, "eager"], 1e-6)
+    exec(compile(text, "script", "exec"), {"__name__": "__main__"})
+    shown = capsys.readouterr().out
+    assert float(shown.partition("relative error of the gradient ")[2].split()[0]) < 1e-4
