@@ -15,7 +15,7 @@ from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Facts, Gradient, Program, Solution
 from sciml_bench.adapters.conformance import cells, check, problems
 from sciml_bench.adapters.conformance.checks import Status, perform
-from sciml_bench.adapters.conformance.suite import case
+from sciml_bench.adapters.conformance.suite import case, known_task
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import LANDING, Cell, Task
@@ -304,6 +304,12 @@ def test_a_cell_that_the_declaration_refuses_is_not_started():
 
     (result,) = check(dataclasses.replace(SCIPY, refusal=refuse), [RK45])
     assert (result.status, result.message) == (Status.REFUSED, "not here")
+
+
+def test_a_task_can_be_had_of_a_cell_that_is_refused():
+    refusing = dataclasses.replace(SCIPY, refusal=lambda _cell, _facts: "broken at the last trial")
+    assert not case(refusing, RK45).tasks
+    assert known_task(refusing, RK45) == known_task(SCIPY, RK45)
 
 
 def test_a_problem_that_the_declaration_refuses_is_left_out():

@@ -84,22 +84,23 @@ def case(adapter: Adapter, cell: Cell, threads: int = 1) -> Case:
     if method.adaptive or not method.implicit:
         # An implicit method with fixed steps can step across a pole and never see it.
         names.append("blow-up")
-    rtol = 1e-6 if method.adaptive else FIXED_STEPS**-1.0 if method.order == 1 else (FIXED_STEPS / 10) ** -method.order
-    rtol = max(rtol, 1e-8)
     facts = {name: _facts(name, _PROBLEMS[name], method.stiff) for name in names}
     reasons = {name: adapter.why_not(cell, known) for name, known in facts.items()}
     refusals = {name: reason for name, reason in reasons.items() if reason}
-    tasks = {name: _task(adapter, cell, _PROBLEMS[name], rtol, threads) for name in names if name not in refusals}
+    tasks = {name: known_task(adapter, cell, name, threads) for name in names if name not in refusals}
     if absent := missing(adapter, cell.mode):
         refusals = {_FIRST: absent.reason}
     return Case(cell, tasks, refusals)
 
 
-def _task(adapter: Adapter, cell: Cell, known: KnownProblem, rtol: float, threads: int) -> Task:
+def known_task(adapter: Adapter, cell: Cell, name: str = _FIRST, threads: int = 1) -> Task:
+    """The task of a cell on one of the problems, whatever the adapter refuses."""
     # Emitting needs SymPy; listing cells does not.
     from sciml_bench.emit import source
 
-    problem = known.load()
+    method, known = adapter.method(cell.method), _PROBLEMS[name]
+    rtol = 1e-6 if method.adaptive else FIXED_STEPS**-1.0 if method.order == 1 else (FIXED_STEPS / 10) ** -method.order
+    rtol, problem = max(rtol, 1e-8), known.load()
     return Task(
         cell=cell,
         program=adapter.program,
