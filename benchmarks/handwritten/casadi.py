@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from typing import Any
@@ -53,11 +54,12 @@ def _program(
     jit = {"flags": ["-O3"], "directory": folder + os.sep}
     compiled = {"jit": True, "compiler": "shell", "jit_options": jit}
     settings = {"reltol": RTOL, "abstol": atol, "max_num_steps": 1_000_000, **options, **compiled}
-    integrator = ca.integrator("F", "cvodes", system, 0.0, times, settings)
     theta = ca.MX.sym("theta", len(p))
-    states = integrator(x0=y0, p=theta)["xf"]
-    loss = ca.sumsqr(states / ca.repmat(ca.DM(scale), 1, len(times)))
-    value_and_slopes = ca.Function("g", [theta], [loss, ca.jtimes(loss, theta, ca.DM.eye(len(p)))])
+    with contextlib.chdir(folder):
+        integrator = ca.integrator("F", "cvodes", system, 0.0, times, settings)
+        states = integrator(x0=y0, p=theta)["xf"]
+        loss = ca.sumsqr(states / ca.repmat(ca.DM(scale), 1, len(times)))
+        value_and_slopes = ca.Function("g", [theta], [loss, ca.jtimes(loss, theta, ca.DM.eye(len(p)))])
 
     def solve() -> Vector:
         return integrator(x0=y0, p=p)["xf"].full().T

@@ -29,15 +29,16 @@ state. `order` is that of its numbers, see [`places`](@ref). Of a batch, whose s
 each trajectory, and so `theta` where it is the initial state; `counts` has an element for each. `scale` times the
 absolute tolerance is that of each state; a number where all are equal. Where the initial states are computed `around` says
 how, and `y0` holds zeros. `segments` are those of all trajectories, or see [`segments_of`](@ref); `adjoint_segments` are
-those of the solve that an adjoint goes back through.
+those of the solve that an adjoint goes back through, as is `adjoint_algorithm`.
 """
-struct Cell{F, S, G, L, R, A, D, W, B, Y, P, X, O}
+struct Cell{F, S, G, L, R, A, J, D, W, B, Y, P, X, O}
     form::F
     segments::S
     adjoint_segments::G
     loss::L
     around::R
     algorithm::A
+    adjoint_algorithm::J
     sensitivity::D
     of_parameters::W
     batch::B
@@ -61,12 +62,12 @@ function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, s
     emitted = equations(source)
     form = chosen_form(emitted, method, sensitivity_name, mode)
     pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
-    solver = algorithm(method, pattern, sensitivity_name)
+    solvers = (algorithm(method, pattern), algorithm(method, pattern, sensitivity_name))
     how = sensitivity(sensitivity_name, emitted.has_branches, form)
     divided = division(sensitivity_name, method)
     # The packages above were loaded after this method was compiled.
     numbers = (y0, p, atol_scale, spans, times)
-    return Base.invokelatest(assemble, emitted, form, pattern, divided, solver, how, wrt, numbers, Val(lands))
+    return Base.invokelatest(assemble, emitted, form, pattern, divided, solvers, how, wrt, numbers, Val(lands))
 end
 
 """
@@ -96,7 +97,7 @@ function chosen_form(emitted::Equations, method, sensitivity_name, mode)
     return InPlace()
 end
 
-function assemble(emitted, form, pattern, divided, solver, how, wrt, numbers, lands)
+function assemble(emitted, form, pattern, divided, solvers, how, wrt, numbers, lands)
     y0, p, atol_scale, spans, times = numbers
     of_parameters = wrt == "parameters"
     order = places(form, length(p))
@@ -112,13 +113,13 @@ function assemble(emitted, form, pattern, divided, solver, how, wrt, numbers, la
         divided(of_solves),
         emitted.loss,
         around(emitted),
-        solver,
+        solvers...,
         how,
         Val(of_parameters),
         Val(batch),
         starts,
         values,
-        tolerance_scale(solver, form, collect(Float64, atol_scale)[1:emitted.n_states]),
+        tolerance_scale(first(solvers), form, collect(Float64, atol_scale)[1:emitted.n_states]),
         of_parameters ? order : nothing,
         [Counts() for _ in 1:batch],
         Ref(1),

@@ -22,8 +22,8 @@ const METHODS = Dict{String, Tuple{Symbol, Function}}(
     ),
 )
 
-"""The solver of a method for gradients by this sensitivity, with its package loaded."""
-function algorithm(method::AbstractString, pattern, sensitivity::AbstractString)
+"""The solver of a method, in the solve of an adjoint if a `sensitivity` is named, with its package loaded."""
+function algorithm(method::AbstractString, pattern, sensitivity::AbstractString = "")
     package, make = METHODS[method]
     return Base.invokelatest(make, loaded(package), pattern; options(package, sensitivity)...)
 end

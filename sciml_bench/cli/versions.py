@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,17 @@ import click
 from packaging.utils import canonicalize_name
 
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.machine import one_at_a_time, wait_options
+from sciml_bench.cli.machine import wait_options
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
 from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
-from sciml_bench.record.task import AT
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.releases import Change
+    from sciml_bench.cli.releases import Releases
 
 _PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.]+(?:,[A-Za-z0-9.]+)+)")
+_RANGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][0-9.]*?)\.\.([0-9][0-9.]*)")
 
 
 @click.command(
@@ -30,6 +31,7 @@ _PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.]+(?:,[A-Za-z0
 Examples:
   sciml-bench versions diffrax==0.7.1,0.7.2 robertson --profile quick
   sciml-bench versions jax==0.9.2,0.10.2 lotka-volterra --adapter diffrax --method tsit5
+  sciml-bench versions diffrax==0.6.0..0.7.2 robertson --method kvaerno5
 
 \b
 Exit codes:
@@ -38,7 +40,7 @@ Exit codes:
     2  a release cannot be installed, or a name does not exist
 """
 )
-@click.argument("releases", metavar="PACKAGE==OLDER,NEWER[,...]")
+@click.argument("releases", metavar="PACKAGE==OLDER,NEWER[,...]|PACKAGE==GOOD..BAD")
 @click.argument("words", nargs=-1, metavar="[PROBLEM|SUITE|FILE.toml]...")
 @selection_options()
 @measuring_options
@@ -61,40 +63,57 @@ def versions(
 
     Each release gets an environment (see `sciml-bench env`), which is kept for the next time. Their cells run in the
     same blocks, so that each release meets the same moments of the machine. Each is compared with the one before it.
-    """
-    from sciml_bench.analysis.releases import changes
-    from sciml_bench.api import load
-    from sciml_bench.cli.main import typed_command
-    from sciml_bench.cli.plan import print_nothing
-    from sciml_bench.cli.progress import carry_out
-    from sciml_bench.plan.selection import Selection
-    from sciml_bench.run.planning import planned
-    from sciml_bench.run.session import open_session
 
-    package, found = _parsed(releases)
+    Of GOOD..BAD first these two are compared. If a cell is slower or broken in the second, the releases between them
+    are searched for the one that made it so, each in one run with both.
+    """
+    from sciml_bench.cli.releases import Releases
+    from sciml_bench.plan.selection import Selection
+
+    bounds = _RANGE.fullmatch(releases.replace(" ", ""))
+    package, found = (canonicalize_name(bounds[1]), (bounds[2], bounds[3])) if bounds else _parsed(releases)
     adapters = _adapters(package, selection["adapters"])
     chosen, files = Selection(**selection).naming(words)
     if not (files or chosen.problems or chosen.suites):
         raise UsageError("name a problem or a suite, as in `sciml-bench versions diffrax==0.7.1,0.7.2 robertson`")
-    names = tuple(_made(package, version, adapters, offline=offline) for version in found)
-    chosen = replace(chosen, adapters=tuple(f"{adapter}{AT}{name}" for adapter in adapters for name in names))
-    plan = planned(chosen, files, out=out, **options)
-    if not plan.planned:
-        return print_nothing(plan)
-    with one_at_a_time(wait, plan.profile):
-        session = open_session(plan, out, f"versions_{plan.profile.name}", resume=resume, command=typed_command())
-        carry_out(session, as_json=True)
-    if session.interrupted:
-        click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
-        return exits.INTERRUPTED
-    analysis = load(session.run.folder).analysis
-    result = changes(analysis, names)
+    measured = Releases(package, adapters, files, out, options, resume=resume, offline=offline, wait=wait)
+    result = measured.changes(chosen, found)
+    if result is None:
+        return measured.exit_code
+    if bounds:
+        return _searched(measured, result, (found[0], found[-1]), as_json=as_json)
     if as_json:
         exits.print_json([_document(change) for change in result])
     else:
-        for line in _lines(result, analysis.why_not_comparable):
+        for line in _lines(result, measured.why_not_comparable):
             click.echo(line)
     return exits.CHECK_FAILED if any(change.found in ("slower", "broken") for change in result) else exits.OK
+
+
+def _searched(measured: Releases, ends: Sequence[Change], found: tuple[str, str], *, as_json: bool) -> int:
+    """Search for the release with the worst change between two, and print it."""
+    from sciml_bench.analysis.bisection import bisected, worst
+    from sciml_bench.host.environments import releases
+
+    wanted = worst(ends)
+    say = partial(click.echo, err=True)
+    for line in _lines(ends, measured.why_not_comparable):
+        say(line)
+    if wanted is None:
+        if as_json:
+            exits.print_json({"found": None})
+        else:
+            click.echo(f"nothing is slower or broken in {found[1]}")
+        return exits.OK
+    say(f"searching for the release: {wanted.way.solver}, {wanted.quantity}")
+    result = bisected(releases(measured.package, *found), partial(measured.is_bad, wanted, found, say))
+    if as_json:
+        document = {"good": result.good, "bad": result.bad, "between": list(result.between)}
+        exits.print_json({"found": document, "change": _document(wanted)})
+        return exits.CHECK_FAILED
+    between = f"; between them, undecided: {', '.join(result.between)}" if result.between else ""
+    click.echo(f"{wanted.found} since {measured.package} {result.bad}, the last good one is {result.good}{between}")
+    return exits.CHECK_FAILED
 
 
 def _parsed(releases: str) -> tuple[str, tuple[str, ...]]:
@@ -114,21 +133,6 @@ def _adapters(package: str, selected: Sequence[str]) -> tuple[str, ...]:
     if not found:
         raise UsageError(f"no adapter names the package {package} itself; say with --adapter which ones use it")
     return found
-
-
-def _made(package: str, version: str, adapters: Sequence[str], *, offline: bool) -> str:
-    """The name of the environment of a release, which is made if it is not there."""
-    from sciml_bench.adapters import registry
-    from sciml_bench.host import environments
-
-    name, requirement = f"{package}-{version}", f"{package}=={version}"
-    extras = registry.extras(adapters)
-    if name in environments.names():
-        known = environments.read(name)
-        if known.requirements == (requirement,) and set(extras) <= set(known.extras) and known.broken is None:
-            return name
-    environments.make(name, [requirement], extras, offline=offline, say=lambda line: click.echo(line, err=True))
-    return name
 
 
 def _lines(changes: Sequence[Change], why_not: str) -> list[str]:

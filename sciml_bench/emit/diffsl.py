@@ -8,7 +8,7 @@ with respect to as inputs, and the other as numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import sympy
@@ -22,14 +22,14 @@ from sciml_bench.errors import UsageError
 from sciml_bench.problem.model import symbol
 from sciml_bench.problem.operators import Node
 
-FUNCTIONS = frozenset({"sin", "cos", "tan", "exp", "expm1", "log", "sqrt", "abs", "sinh", "cosh", "tanh"})
+FUNCTIONS = frozenset({"sin", "cos", "tan", "exp", "log", "sqrt", "abs", "sinh", "cosh", "tanh"})
 """The functions that equations may use."""
 
 # Tensors and operators of the language, its index, its functions, and time.
 _TAKEN = frozenset({
     "t", "T", "u", "dudt", "in", "out", "F", "G", "M", "N", "stop", "reset", "i", "j", "k", "l", "m", "n",
     "sin", "cos", "tan", "exp", "log", "log10", "sqrt", "abs", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "sigmoid",
-    "heaviside", "copysign", "pow", "min", "max",
+    "heaviside", "copysign", "pow", "min", "max", "u0", "data", "root", "rr", "states", "inputs", "outputs",
 })  # fmt: skip
 
 
@@ -57,8 +57,9 @@ class DiffslPrinter(Printer):
             case "tan":
                 # The language's own one ends the process, in its differentiation.
                 return f"(sin({code})/cos({code}))"
-            case "expm1":
-                return f"(2.0*exp(0.5*({code}))*sinh(0.5*({code})))"
+            case "tanh":
+                # The language's own one is a quotient of exponentials, which is NaN if they are infinite.
+                return f"tanh(max(min({code}, 30.0), -30.0))"
             case _ if name in FUNCTIONS:
                 return f"{name}({code})"
             case _:
@@ -80,12 +81,15 @@ for _name in (
 
 
 def diffsl_functions(context: Context) -> list[str]:
-    """``STATES`` and ``PARAMETERS``, the names in their order, and ``MODEL``, the text after their declaration."""
+    """``STATES`` and ``PARAMETERS``, the names in their order, ``STARTS``, names for the initial values, and ``MODEL``,
+    the text after their declaration.
+    """
     problem = context.problem
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
     program = straight_line(named, [context.resolve(expr) for expr in problem.equations.values()]).needed()
     states, parameters = [symbol(state.name) for state in problem.states], parameter_symbols(problem)
-    names = _names([*states, *parameters, *(statement.symbol for statement in program.statements)])
+    starts = [Symbol(f"start__{place}") for place in range(len(states))]
+    names = _names([*states, *parameters, *(statement.symbol for statement in program.statements), *starts])
     printer = DiffslPrinter(context.target, {**names, symbol("t"): "t"}, {})
     lines = [f"{names[item.symbol]} {{ {printer.code(item.expr)} }}" for item in program.statements]
     lines += ["F_i {", *(f"    {printer.operand(output)}," for output in program.outputs), "}"]
@@ -93,6 +97,7 @@ def diffsl_functions(context: Context) -> list[str]:
         "\n".join(
             [
                 f"STATES = {tuple(names[state] for state in states)!r}",
+                f"STARTS = {tuple(names[start] for start in starts)!r}",
                 f"PARAMETERS = {tuple(names[parameter] for parameter in parameters)!r}",
                 'MODEL = """',
                 *lines,
@@ -101,23 +106,6 @@ def diffsl_functions(context: Context) -> list[str]:
             ]
         )
     ]
-
-
-def model_text(source: Any, p: Sequence[float], y0: Sequence[float], wrt: str) -> str:
-    """A whole model of an emitted module, with the parameters or the initial state (``wrt``) as its inputs."""
-    states, parameters = source.STATES, source.PARAMETERS
-    if wrt == "parameters":
-        inputs = [f"{name} = {float(value)!r}" for name, value in zip(parameters, p, strict=True)]
-        fixed, starts = [], [repr(float(value)) for value in y0]
-    else:
-        starts = [f"start{place}" for place in range(len(states))]
-        while set(starts) & {*states, *parameters}:
-            starts = [f"{start}0" for start in starts]
-        inputs = [f"{start} = {float(value)!r}" for start, value in zip(starts, y0, strict=True)]
-        fixed = [f"{name} {{ {float(value)!r} }}" for name, value in zip(parameters, p, strict=True)]
-    declared = [f"in_i {{ {', '.join(inputs)} }}"] if inputs else []
-    state = ", ".join(f"{name} = {start}" for name, start in zip(states, starts, strict=True))
-    return "\n".join([*declared, *fixed, f"u_i {{ {state} }}", source.MODEL.strip("\n"), ""])
 
 
 def _names(symbols: Iterable[Symbol]) -> dict[Symbol, str]:

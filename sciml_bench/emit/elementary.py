@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sympy import Function
 
-from sciml_bench.problem.model import Definition, Problem
+from sciml_bench.emit.statements import needed
+from sciml_bench.problem.model import Definition, Problem, symbol
 from sciml_bench.problem.operators import Node
 from sciml_bench.problem.removable import without_removable_points, written_out
 
@@ -20,7 +21,9 @@ def in_elementary_functions(problem: Problem) -> Problem:
 def functions_of(problem: Problem) -> frozenset[str]:
     """The names of the functions in the equations as frameworks get them, and ``where`` if they branch."""
     written = in_elementary_functions(problem)
-    expressions = (*written.equations.values(), *(definition.expr for definition in written.definitions))
+    outputs = list(written.equations.values())
+    named = [(symbol(definition.name), definition.expr) for definition in written.definitions]
+    expressions = (*outputs, *(expression for _, expression in needed(named, outputs)))
     return frozenset(type(each).__name__.lower() for e in expressions for each in e.atoms(Function))
 
 

@@ -119,7 +119,7 @@ TARGETS = {
     "diffsl": Target(
         name="diffsl", module="", imports=("import numpy as np",), unpack="{}", stack="", concatenate="", constant="{}",
         array="{}", total="np.sum({})", row_sum="", gather="", reshape="", fill="", functions={}, traced=False,
-        reserved=frozenset({"STATES", "PARAMETERS", "MODEL"}),
+        reserved=frozenset({"STATES", "STARTS", "PARAMETERS", "MODEL"}),
     ),
     # Numba compiles code written for NumPy's scalars.
     "numba": Target(

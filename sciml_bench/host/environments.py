@@ -22,6 +22,7 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import sciml_bench
 from sciml_bench.errors import StoreError, UsageError
@@ -252,6 +253,28 @@ def _tried(target: Path, name: str, requirements: tuple[str, ...], extras: tuple
     made = Environment(name, requirements, extras, version.stdout.strip(), _hash(lock))
     write_whole(target / _RECORD, json.dumps(asdict(made), indent=2) + "\n")
     return made
+
+
+def releases(package: str, first: str, last: str) -> tuple[str, ...]:
+    """The releases of a package that pip's index has from one to another, in order, without pre-releases between them.
+
+    Raises:
+        UsageError: pip cannot list them, one of the two is not among them, or the first is not the earlier one.
+    """
+    command = [sys.executable, "-m", "pip", "index", "versions", package]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    text = next((line for line in done.stdout.splitlines() if line.startswith("Available versions:")), "")
+    if not text:
+        reason = (done.stderr.strip().splitlines() or ["pip lists none"])[-1]
+        raise UsageError(f"the releases of {package} cannot be listed ({reason}); name them: {package}=={first},{last}")
+    known = sorted(Version(word.strip()) for word in text.partition(":")[2].split(",") if word.strip())
+    low, high = Version(first), Version(last)
+    if low not in known or high not in known:
+        missing = first if low not in known else last
+        raise UsageError(f"{package} has no release {missing}; there are {', '.join(map(str, known))}")
+    if low >= high:
+        raise UsageError(f"{first} is not earlier than {last}: write {package}=={last}..{first}")
+    return tuple(str(release) for release in known if low <= release <= high)
 
 
 def _uv() -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import time
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from adapters.cells import build, catalog_task, outcome
+from adapters.cells import build, catalog_task, outcome, source_task
 from needs import skip_without
 
 from sciml_bench.adapters import casadi
@@ -47,6 +48,24 @@ branches = "where(u > v and not (t > 0.5 or u > 2), u**3, v**(-1/2)) + max(u, v)
 [equations]
 u = "-ca*trigonometric*hyperbolic"
 v = "others - k*branches*t"
+"""
+
+JUMP = """
+spec = 1
+name = "jump"
+title = "A decay whose rate jumps"
+
+[time]
+t0 = 0.5
+t1 = 1.5
+save = { times = [1.0, 1.5] }
+breakpoints = [1.2]
+
+[states]
+x = 2.0
+
+[equations]
+x = "-where(t < 1.2, 0.5, 4/3)*x"
 """
 
 
@@ -124,6 +143,41 @@ def test_solutions_and_gradients_are_right(library, problem, method, sensitivity
     program.read_gradient(program.gradient(program.prepare(1.01 * theta, Point(1e-7, 1e-9))))
     assert program.phases_ns() == made
     assert set(program.versions()) == {"casadi", "numpy"}
+
+
+@pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
+def test_gradients_by_the_initial_state_across_a_jump(library, sensitivity, tmp_path):
+    path = tmp_path / "jump.toml"
+    path.write_text(JUMP)
+    problem = load_problem(path)
+    program = build(source_task(source(problem, "casadi"), problem.numbers(), cell("cvodes_bdf", sensitivity)))
+    theta = np.array([2.0])
+    inputs = program.prepare(theta, Point(1e-8, 1e-10))
+    factors = np.exp([-0.25, -0.5 * 0.7 - 0.3 * 4 / 3])
+    np.testing.assert_allclose(program.read_solution(program.solve(inputs)).ys[:, 0], factors * 2.0, rtol=1e-6)
+    found = program.read_gradient(program.gradient(inputs))
+    np.testing.assert_allclose(found.gradient, [4 * np.sum(factors**2)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("calls", [("solve",), ("gradient",), ("solve", "gradient")])
+def test_what_is_made_is_counted_once_and_leaves_no_file(library, monkeypatch, tmp_path, calls):
+    if casadi.compiler() is None:
+        pytest.skip("no C compiler")
+    monkeypatch.chdir(tmp_path)
+    start = time.perf_counter_ns()
+    program = build(catalog_task("robertson", "casadi", "cvodes_bdf", "forward", "compiled"))
+    inputs = program.prepare(np.array([0.04, 3e7, 1e4]), Point(1e-6, 1e-8))
+    for call in calls:
+        getattr(program, call)(inputs)
+    assert 0 < program.phases_ns()["compile"] < time.perf_counter_ns() - start
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_error_of_building_is_not_the_solvers(library, monkeypatch):
+    monkeypatch.setattr("sciml_bench.adapters.casadi.program.compiler", lambda: "/bin/false")
+    program = build(catalog_task("robertson", "casadi", "cvodes_bdf", "forward", "compiled"))
+    with pytest.raises(RuntimeError, match=r"(?i)compil"):
+        program.solve(program.prepare(np.array([0.04, 3e7, 1e4]), Point(1e-6, 1e-8)))
 
 
 @pytest.mark.parametrize("t", [0.25, 0.75])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from adapters.cells import build, catalog_task, outcome
+from adapters.cells import build, catalog_task, outcome, source_task
 from needs import skip_without
 
 from sciml_bench.adapters.base import DEFAULT, Facts
 from sciml_bench.adapters.diffsol import ADAPTER, MATRICES
+from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.emit import source
-from sciml_bench.emit.diffsl import model_text
 from sciml_bench.emit.elementary import functions_of
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.script import script_of_cell
@@ -37,6 +39,8 @@ save = { times = [1.0, 2.0] }
 F = 0.5
 M = 1.25
 k_1 = 0.75
+rr = 0.1
+data = 0.2
 k1 = 0.25
 
 [states]
@@ -45,13 +49,37 @@ N = 0.5
 in_1 = 0.3
 
 [definitions]
-stop = "tan(0.3*N) + expm1(0.1*u) + abs(in_1)"
+stop = "tan(0.3*N) + tanh(900*(u - 2*N)) + abs(in_1)"
+start_0 = "u*N"
+unused = "floor(u)"
 heaviside = "sqrt(1 + u**2)/(1 + t)**3 + u**(-1/2)"
 
 [equations]
 u = "-F*u*stop + k_1*heaviside"
 N = "M*sinh(u)/cosh(N) - k1*N**3"
-in_1 = "tanh(u) - in_1**1.5*exp(-t)*log(2 + N) + cos(t)*sin(N)"
+in_1 = "tanh(u)*start_0 + rr*data - in_1**1.5*exp(-t)*log(2 + N) + cos(t)*sin(N)"
+
+[invariants]
+unused = "unused"
+"""
+
+DECAY = """
+spec = 1
+name = "decay"
+title = "A decay that quickens, and a state at rest"
+
+[time]
+t0 = 1.0
+t1 = 2.0
+save = { times = [1.5, 2.0] }
+
+[states]
+x = 2.0
+rest = 3.0
+
+[equations]
+x = "-0.5*t*x"
+rest = "0"
 """
 
 
@@ -135,6 +163,7 @@ def test_names_of_the_language_are_renamed_and_every_function_is_right(library, 
     exec(source(problem, "diffsl"), ours)
     exec(source(problem, "numpy"), numpys)
     ode = library.Ode(model_text(_Module(ours), numbers.p, numbers.y0, "parameters"))
+    assert "floor" not in functions_of(problem)
     for t, state in ((0.5, y), (1.7, 2 * y)):
         np.testing.assert_allclose(np.ravel(ode.rhs(p, t, state)), numpys["rhs"](t, state, p), rtol=1e-14)
     states = library.Ode(model_text(_Module(ours), numbers.p, numbers.y0, "initial_state"))
@@ -146,6 +175,38 @@ def test_names_of_the_language_are_renamed_and_every_function_is_right(library, 
 class _Module:
     def __init__(self, names: dict[str, Any]):
         self.__dict__.update(names)
+
+
+@pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
+def test_gradients_by_the_initial_state_and_a_late_start(library, sensitivity, tmp_path):
+    path = tmp_path / "decay.toml"
+    path.write_text(DECAY)
+    problem = load_problem(path)
+    numbers = problem.numbers()
+    program = build(source_task(source(problem, "diffsl"), numbers, cell("bdf", sensitivity)))
+    theta = np.array([2.0, 3.0])
+    inputs = program.prepare(theta, Point(1e-8, 1e-10))
+    ys = program.read_solution(program.solve(inputs)).ys
+    # Each is y0 times exp of the integral of -k t from 1.
+    factors = np.exp(-0.25 * (np.array([1.5, 2.0]) ** 2 - 1))[:, None] * [1.0, 0.0] + [0.0, 1.0]
+    np.testing.assert_allclose(ys, factors * theta, rtol=1e-6)
+    found = program.read_gradient(program.gradient(inputs))
+    np.testing.assert_allclose(found.gradient, 2 * np.sum(factors**2, axis=0) * theta, rtol=1e-4)
+    np.testing.assert_allclose(found.loss, np.sum(ys**2), rtol=1e-7)
+
+
+def test_a_worker_needs_no_symbolic_algebra(library):
+    code = "import sys, sciml_bench.adapters.diffsol.program; print('sympy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
+def test_steep_switches_have_values_and_derivatives(library):
+    ode = library.Ode("in_i { a = 1000.0 }\nu_i { x = 1.0 }\nF_i { tanh(max(min(a*x, 30.0), -30.0)) }")
+    for x, value, slope in ((1.0, 1.0, 0.0), (-1.0, -1.0, 0.0), (1e-4, np.tanh(0.1), 1000 / np.cosh(0.1) ** 2)):
+        at = np.array([x])
+        assert np.ravel(ode.rhs(np.array([1000.0]), 0.0, at))[0] == pytest.approx(value, rel=1e-12)
+        found = np.ravel(ode.rhs_jac_mul(np.array([1000.0]), 0.0, at, np.ones(1)))[0]
+        assert found == pytest.approx(slope, rel=1e-9, abs=1e-9)
 
 
 def test_branches_and_unknown_functions_are_named(tmp_path):

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from stubs.uv_program import use_uv
 
+from sciml_bench.analysis.releases import Change, Found
 from sciml_bench.cli import options as exits
+from sciml_bench.cli.releases import Releases
+from sciml_bench.errors import UsageError
 from sciml_bench.host import environments
+from sciml_bench.plan.selection import Selection
+from sciml_bench.record.task import Cell
+from sciml_bench.stats.ratio import Ratio
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -48,6 +57,73 @@ def test_what_cannot_be_compared_is_said(cli, words: tuple[str, ...], message: s
     done = cli("versions", *words, "--profile", "smoke")
     assert done.code == exits.USAGE
     assert message in done.err
+
+
+def searched(monkeypatch: pytest.MonkeyPatch, first_bad: str, missing: str = "") -> list[tuple[str, ...]]:
+    """Let `versions` find a way three times as slow from a release on; the versions of each run."""
+    runs: list[tuple[str, ...]] = []
+
+    def measured(self: Releases, chosen: Selection, versions: Sequence[str]) -> tuple[Change, ...]:
+        if missing in versions:
+            raise UsageError(f"there is no version {missing}")
+        runs.append(tuple(versions))
+        way = Cell("decay", "alpha", "euler", "forward", "eager")
+        if len(runs) > 1:
+            assert chosen == Selection(cells=(way.label,))
+        return tuple(
+            Change(
+                way, quantity, f"library-{a}", f"library-{b}", found, Ratio(ratio, ratio / 1.1, ratio * 1.1, 0.01, 9)
+            )
+            for a, b in pairwise(versions)
+            for quantity, ratio, found in (
+                ("solve", 1.0, Found.SAME),
+                ("gradient", 3.0, Found.SLOWER) if a < first_bad <= b else ("gradient", 1.0, Found.SAME),
+            )
+        )
+
+    monkeypatch.setattr(Releases, "changes", measured)
+    monkeypatch.setattr(environments, "releases", lambda _package, _first, _last: ("1.0", "1.1", "1.2", "1.3", "2.0"))
+    return runs
+
+
+def test_the_release_that_made_a_way_slower_is_found(cli, monkeypatch):
+    runs = searched(monkeypatch, "1.3")
+    done = cli("versions", "library==1.0..2.0", "decay", "--adapter", "alpha", "--profile", "quick")
+    assert done.out == "slower since library 1.3, the last good one is 1.2\n"
+    assert done.code == exits.CHECK_FAILED
+    assert "searching for the release: alpha euler forward eager, gradient" in done.err
+    assert "1.2: good" in done.err
+    assert runs == [("1.0", "2.0"), ("1.0", "1.2", "2.0"), ("1.0", "1.3", "2.0")]
+
+
+def test_a_release_that_cannot_be_installed_is_left_between(cli, monkeypatch):
+    searched(monkeypatch, "1.3", missing="1.2")
+    done = cli("versions", "library==1.0..2.0", "decay", "--adapter", "alpha", "--json")
+    assert done.json["found"] == {"good": "1.1", "bad": "1.3", "between": ["1.2"]}
+    assert done.json["change"]["quantity"] == "gradient"
+    assert "1.2: there is no version 1.2" in done.err
+
+
+def test_nothing_is_searched_if_nothing_is_worse(cli, monkeypatch):
+    runs = searched(monkeypatch, "3.0")
+    done = cli("versions", "library==1.0..2.0", "decay", "--adapter", "alpha")
+    assert done.out == "nothing is slower or broken in 2.0\n"
+    assert done.code == exits.OK
+    assert len(runs) == 1
+
+
+def test_releases_come_from_the_index_in_order(monkeypatch):
+    listed = "library (2.0)\nAvailable versions: 2.0, 1.10, 1.9, 1.0\n"
+    done = subprocess.CompletedProcess[str]([], 0, listed, "")
+    monkeypatch.setattr(environments.subprocess, "run", lambda *_args, **_options: done)
+    assert environments.releases("library", "1.0", "2.0") == ("1.0", "1.9", "1.10", "2.0")
+    assert environments.releases("library", "1.9", "1.10") == ("1.9", "1.10")
+    for first, last, message in (("1.1", "2.0", "has no release 1.1"), ("2.0", "1.0", "write library==1.0..2.0")):
+        with pytest.raises(UsageError, match=message):
+            environments.releases("library", first, last)
+    done.stdout, done.stderr = "", "ERROR: No matching distribution found for library"
+    with pytest.raises(UsageError, match=r"cannot be listed .ERROR: No matching"):
+        environments.releases("library", "1.0", "2.0")
 
 
 def test_environments_are_made_listed_and_removed(cli):

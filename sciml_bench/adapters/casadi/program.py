@@ -7,10 +7,12 @@ least as accurate as required.
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import chdir, nullcontext
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -27,6 +29,7 @@ from sciml_bench.record.task import Point, Task
 
 Vector = NDArray[np.float64]
 MAX_STEPS = 1_000_000
+_OF_SUNDIALS = re.compile(r"\b(CV|IDA)_[A-Z_]+")
 
 
 class Inputs(NamedTuple):
@@ -58,6 +61,9 @@ class CasadiProgram(Program):
         self._functions: dict[tuple[str, Point], Any] = {}
         self._made_ns = 0
         self._folder = ""
+        if self._cell.framework_mode == COMPILED:
+            self._folder = tempfile.mkdtemp(prefix="sciml_bench_casadi_")
+            atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         values = np.array(theta, dtype=np.float64)
@@ -65,47 +71,45 @@ class CasadiProgram(Program):
         return Inputs(y0, values, point) if self._parameters else Inputs(values, p, point)
 
     def solve(self, inputs: Inputs) -> Output:
-        return self._tried(lambda: Output(self._solution(inputs.point)(inputs.y0, inputs.p).full()))
+        solve = self._solution(inputs.point)
+        return _tried(lambda: Output(solve(inputs.y0, inputs.p).full()))
 
     def gradient(self, inputs: Inputs) -> Output:
-        return self._tried(lambda: (self._adjoint if self._cell.sensitivity == "adjoint" else self._forward)(inputs))
+        solve = self._solution(inputs.point)
+        if self._cell.sensitivity == "adjoint":
+            backward = self._made("adjoint", inputs.point, lambda: adjoint(solve, self._parameters))
+            return _tried(lambda: self._adjoint(solve, backward, inputs))
+        forward = self._made("slopes", inputs.point, lambda: slopes(solve, self._parameters))
+        return _tried(lambda: self._forward(forward, inputs))
 
-    def _forward(self, inputs: Inputs) -> Output:
-        states, along = self._function("slopes", inputs.point)(inputs.y0, inputs.p)
+    def _forward(self, forward: Any, inputs: Inputs) -> Output:
+        states, along = forward(inputs.y0, inputs.p)
         ys = states.full()
         loss, by_state = self._loss(ys)
         return Output(ys, loss, by_state.ravel(order="F") @ along.full())
 
-    def _adjoint(self, inputs: Inputs) -> Output:
-        ys = self._solution(inputs.point)(inputs.y0, inputs.p).full()
+    def _adjoint(self, solve: Any, backward: Any, inputs: Inputs) -> Output:
+        ys = solve(inputs.y0, inputs.p).full()
         loss, by_state = self._loss(ys)
-        gradient = self._function("adjoint", inputs.point)(inputs.y0, inputs.p, by_state)
-        return Output(ys, loss, gradient.full().ravel())
+        return Output(ys, loss, backward(inputs.y0, inputs.p, by_state).full().ravel())
 
     def _loss(self, ys: Vector) -> tuple[float, Vector]:
         return float(self._source.loss(ys.T)), np.asarray(self._source.loss_gradient(ys.T)).T
 
-    def _tried(self, call: Callable[[], Output]) -> Output:
-        try:
-            return call()
-        except RuntimeError as error:
-            return Output(np.empty(0), message=str(error))
-
     def _solution(self, point: Point) -> Any:
-        return self._function("solution", point)
+        numbers, plugin = self._numbers, SOLVERS[self._cell.method][0]
+        sizes = (len(numbers.y0), len(numbers.p))
+        return self._made(
+            "solution", point, lambda: solution(self._source.rhs, self._parts, *sizes, plugin, self._options(point))
+        )
 
-    def _function(self, name: str, point: Point) -> Any:
+    def _made(self, name: str, point: Point, make: Callable[[], Any]) -> Any:
+        """A function at a tolerance, made when it is first needed."""
         if (name, point) not in self._functions:
             start = time.perf_counter_ns()
-            if name == "solution":
-                made = solution(
-                    self._source.rhs, self._parts, len(self._numbers.y0), len(self._numbers.p),
-                    SOLVERS[self._cell.method][0], self._options(point),
-                )  # fmt: skip
-            else:
-                make = slopes if name == "slopes" else adjoint
-                made = make(self._solution(point), self._parameters)
-            self._functions[name, point] = made
+            # An integrator writes its C code into the current folder, whatever its options say.
+            with chdir(self._folder) if self._folder else nullcontext():
+                self._functions[name, point] = make()
             self._made_ns += time.perf_counter_ns() - start
         return self._functions[name, point]
 
@@ -116,9 +120,6 @@ class CasadiProgram(Program):
         }  # fmt: skip
         if self._cell.framework_mode != COMPILED:
             return options
-        if not self._folder:
-            self._folder = tempfile.mkdtemp(prefix="sciml_bench_casadi_")
-            atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
         paths = {"compiler": compiler(), "linker": compiler(), "directory": f"{self._folder}/"}
         # The folder is removed as a whole, before the functions are.
         jit = {**paths, "flags": ["-O3"], "cleanup": False}
@@ -144,6 +145,15 @@ class CasadiProgram(Program):
 
     def versions(self) -> dict[str, str]:
         return {"casadi": version("casadi"), "numpy": np.__version__}
+
+
+def _tried(call: Callable[[], Output]) -> Output:
+    try:
+        return call()
+    except RuntimeError as error:
+        if not _OF_SUNDIALS.search(str(error)):
+            raise
+        return Output(np.empty(0), message=str(error))
 
 
 def _raise(message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.casadi import COMPILED, SOLVERS
+from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.task import Point, Task
 
@@ -30,9 +30,12 @@ def script_of(task: Task, point: Point) -> str:
 
 def _functions(task: Task) -> list[str]:
     plugin, options = SOLVERS[task.cell.method]
-    made = {"max_num_steps": 1_000_000, **options}
+    made: dict[str, object] = {"max_num_steps": 1_000_000, **options}
     if task.cell.framework_mode == COMPILED:
-        made |= {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3"]}}
+        jit: dict[str, object] = {"flags": ["-O3"]}
+        if (command := compiler()) and not command.endswith("gcc"):
+            jit |= {"compiler": command, "linker": command}
+        made |= {"jit": True, "compiler": "shell", "jit_options": jit}
     name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
     return [
         "# One absolute tolerance for all states.",

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.diffsol import CONTROLLED, MATRICES, SMALLEST_STEP, SOLVERS
+from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.emit.diffsl import model_text
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 

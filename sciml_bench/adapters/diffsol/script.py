@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 from sciml_bench.adapters import script
 from sciml_bench.adapters.diffsol import CONTROLLED, MATRICES, SMALLEST_STEP, SOLVERS
-from sciml_bench.emit.diffsl import model_text
+from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.record.task import Point, Task
 
-_OF_MODEL = ("N_STATES", "N_PARAMETERS", "STATES", "PARAMETERS", "MODEL")
+_OF_MODEL = ("N_STATES", "N_PARAMETERS", "STATES", "STARTS", "PARAMETERS", "MODEL")
 
 
 def script_of(task: Task, point: Point) -> str:
