@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sciml_bench import api
-from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
+from sciml_bench.analysis.tables.recommendation import recommendation_table
 from sciml_bench.render.markdown import escaped, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +23,7 @@ BLOCK = re.compile(r"(<!-- from (?P<run>\S+): (?P<problem>\S+) -->\n).*?(?P<end>
 SHOWN = ("way", "first", "each gradient", "error", "total of 1 000", "against the first")
 """The columns of the table that fit beside each other on a page."""
 
+EVERY = 100  # ways
 _LONGEST_SENTENCE = 1000
 
 
@@ -31,7 +32,7 @@ def figures(folder: Path, name: str) -> str:
     problem = next(problem for problem in api.load(folder).analysis.problems if problem.name == name)
     if problem.recommendation is None:
         raise SystemExit(f"{folder} has no answer for {name}")
-    table = recommendation_table(problem.recommendation, FEW)
+    table = recommendation_table(problem.recommendation, EVERY)
     kept = [index for index, column in enumerate(table.columns) if " ".join(column.text.split()) in SHOWN]
     fitting = replace(
         table,
