@@ -12,6 +12,7 @@ from sciml_bench.emit import source
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point, Sampling, Task
+from sciml_bench.reference.store import find
 from sciml_bench.reference.truth import truth
 
 LOTKA_VOLTERRA = np.array([51.1663461398, -218.668216215, 216.225188006, -710.964203416])
@@ -69,6 +70,22 @@ def lotka_volterra_error(cell: Cell, rtol: float) -> float:
     program = build(task)
     found = program.read_gradient(program.gradient(program.prepare(theta, Point(rtol, rtol * 1e-2)))).gradient
     return float(np.linalg.norm(found - LOTKA_VOLTERRA) / np.linalg.norm(LOTKA_VOLTERRA))
+
+
+def gradient_error(problem: str, program: Program, point: Point) -> float:
+    """Relative error of the gradient of a catalog problem, each derivative in units of its quantity."""
+    loaded = catalog.load(problem)
+    theta = np.array(loaded.numbers().theta)
+    reference = find(loaded)
+    assert reference is not None
+    assert reference.gradient is not None
+    inputs = program.prepare(theta, point)
+    states = program.read_solution(program.solve(inputs)).ys
+    assert states.shape == (len(reference.solution), len(reference.solution[0]))
+    size = np.where(theta == 0, 1.0, np.abs(theta))
+    expected = np.array([float(value) for value in reference.gradient])
+    found = program.read_gradient(program.gradient(inputs)).gradient
+    return float(np.linalg.norm(size * (found - expected)) / np.linalg.norm(size * expected))
 
 
 def robertson_errors(cell: Cell, rtol: float, atol: float = 1e-7) -> list[float]:
