@@ -104,7 +104,8 @@ segments_of(cell::Cell, ::AdjointSettings, i) = segments_of(cell.adjoint_segment
 """As SciML's guide has it for adjoints: what is differentiated goes to `solve`, by a problem that stays."""
 function solution_of(cell, segment, y, p, settings::AdjointSettings)
     return solve(
-        segment.problem, cell.adjoint_algorithm; u0 = y, p, saveat = gradient_times(segment), maxiters = MAX_STEPS, settings...
+        segment.problem, cell.adjoint_algorithm;
+        u0 = y, p, saveat = gradient_times(segment), maxiters = MAX_STEPS, settings...,
     )
 end
 

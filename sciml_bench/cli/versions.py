@@ -67,6 +67,7 @@ def versions(
     Of GOOD..BAD first these two are compared. If a cell is slower or broken in the second, the releases between them
     are searched for the one that made it so, each in one run with both.
     """
+    from sciml_bench.analysis.bisection import BAD
     from sciml_bench.cli.releases import Releases
     from sciml_bench.plan.selection import Selection
 
@@ -87,7 +88,7 @@ def versions(
     else:
         for line in _lines(result, measured.why_not_comparable):
             click.echo(line)
-    return exits.CHECK_FAILED if any(change.found in ("slower", "broken") for change in result) else exits.OK
+    return exits.CHECK_FAILED if any(change.found in BAD for change in result) else exits.OK
 
 
 def _searched(measured: Releases, ends: Sequence[Change], found: tuple[str, str], *, as_json: bool) -> int:

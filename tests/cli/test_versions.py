@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -102,6 +103,29 @@ def test_a_release_that_cannot_be_installed_is_left_between(cli, monkeypatch):
     assert done.json["found"] == {"good": "1.1", "bad": "1.3", "between": ["1.2"]}
     assert done.json["change"]["quantity"] == "gradient"
     assert "1.2: there is no version 1.2" in done.err
+
+
+def test_a_step_of_the_search_measures_one_cell_in_three_environments(cli, monkeypatch):
+    runs: list[tuple[Change, ...]] = []
+    changes = Releases.changes
+
+    def kept(self: Releases, chosen: Selection, versions: Sequence[str]) -> tuple[Change, ...]:
+        found = changes(self, chosen, versions)
+        assert found is not None
+        runs.append(found)
+        # The smoke profile gives no verdicts.
+        return tuple(replace(change, found=Found.BROKEN) for change in found) if len(runs) == 1 else found
+
+    monkeypatch.setattr(Releases, "changes", kept)
+    monkeypatch.setattr(environments, "releases", lambda _package, _first, _last: ("1.0", "1.5", "2.0"))
+    done = cli("versions", "library==1.0..2.0", "decay", "--adapter", "alpha", "--profile", "smoke")
+    assert "1.5: undecided" in done.err, done.err
+    assert "the last good one is 1.0; between them, undecided: 1.5" in done.out
+    assert {(change.older, change.newer) for change in runs[1]} == {
+        ("library-1.0", "library-1.5"),
+        ("library-1.5", "library-2.0"),
+    }
+    assert len({change.way for change in runs[1]}) == 1
 
 
 def test_nothing_is_searched_if_nothing_is_worse(cli, monkeypatch):
