@@ -41,6 +41,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 FRAMEWORKS = {
     "CyRK",
+    "casadi",
     "diffeqpy",
     "diffrax",
     "equinox",
@@ -53,6 +54,8 @@ FRAMEWORKS = {
     "numbalsoda",
     "optax",
     "optimistix",
+    "pydiffsol",
+    "sksundae",
     "tensorflow",
     "tensorflow_probability",
     "tf_keras",

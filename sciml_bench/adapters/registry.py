@@ -35,6 +35,7 @@ BUILT_IN = {
     "torchode": "sciml_bench.adapters.torchode:ADAPTER",
     "numbalsoda": "sciml_bench.adapters.numbalsoda:ADAPTER",
     "cyrk": "sciml_bench.adapters.cyrk:ADAPTER",
+    "sksundae": "sciml_bench.adapters.sksundae:ADAPTER",
     "casadi": "sciml_bench.adapters.casadi:ADAPTER",
     "diffsol": "sciml_bench.adapters.diffsol:ADAPTER",
     "diffeqpy": "sciml_bench.adapters.diffeqpy:ADAPTER",

@@ -194,7 +194,8 @@ class Claim:
     """A claim. ``published`` and ``fair`` are ``None`` if the suite cannot measure it (``needs.missing``).
 
     ``timed`` describes what was timed and how, ``conditions`` compare the published setting with the source's;
-    ``traps`` are findings about the source that change the figure's meaning.
+    ``traps`` are findings about the source that change the figure's meaning. ``environments`` have the requirements of
+    each environment that a side names, as in ``diffrax@older``.
     """
 
     id: str
@@ -210,6 +211,7 @@ class Claim:
     drifts: tuple[Drift, ...]
     conditions: Conditions
     path: Path
+    environments: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     @property
     def testable(self) -> bool:

@@ -32,14 +32,16 @@ from sciml_bench.claims.claim import (
     Workload,
 )
 from sciml_bench.claims.conditions import TABLE, load_conditions
+from sciml_bench.errors import UsageError
+from sciml_bench.host.environments import NAMES, distribution
 from sciml_bench.problem import catalog
 from sciml_bench.problem.reader import Document
-from sciml_bench.record.task import DEFAULT_SAVING
+from sciml_bench.record.task import AT, DEFAULT_SAVING
 
 SPEC = 1
 TOP_KEYS = (
-    "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "published", "fair", "drift",
-    TABLE,
+    "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "environments", "published",
+    "fair", "drift", TABLE,
 )  # fmt: skip
 FIGURE_KEYS = (
     "says", "quantity", "against", "kind", "ratio", "most", "within", "factor", "digits", "derived", "slow", "fast",
@@ -71,10 +73,13 @@ def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
     name = document.string(data, "id", "")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}", name):
         raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
-    needs, figure = _needs(document), _figure(document)
+    needs, figure, environments = _needs(document), _figure(document), _environments(document)
     published, fair = (
         _setting(document, table, figure, needs.missing, measured=measured) for table in ("published", "fair")
     )
+    for table, setting in (("published", published), ("fair", fair)):
+        for which, side in setting.sides.items() if setting is not None else ():
+            _check_environment(document, side, f"{table}.{which}", environments)
     return Claim(
         id=name,
         title=document.string(data, "title", ""),
@@ -89,7 +94,31 @@ def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
         drifts=tuple(_drift(document, entry) for entry in _entries(document, "drift")),
         conditions=load_conditions(document, figure.sides, measured=published is not None or fair is not None),
         path=document.path,
+        environments=environments,
     )
+
+
+def _environments(document: Document) -> dict[str, tuple[str, ...]]:
+    """The requirements of each environment that the claim needs."""
+    table = document.table("environments")
+    found = {name: _texts(document, table, name, "environments") for name in table}
+    for name, requirements in found.items():
+        if not NAMES.fullmatch(name) or not requirements:
+            cure = 'Write a name and its packages: older = ["diffrax==0.6.0"].'
+            raise document.error(f"'{name}' is no environment.", "environments", name, cure)
+        for requirement in requirements:
+            try:
+                distribution(requirement)
+            except UsageError as error:
+                raise document.error(f"{error}.", "environments", name) from error
+    return found
+
+
+def _check_environment(document: Document, side: Side, place: str, known: Mapping[str, object]) -> None:
+    _, at, environment = side.adapter.partition(AT)
+    if at and environment not in known:
+        cure = f'Add it to [environments]: {environment} = ["PACKAGE==VERSION"].'
+        raise document.error(f"no packages are given for the environment '{environment}'.", place, "adapter", cure)
 
 
 def _figure(document: Document) -> Figure:
@@ -252,9 +281,10 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
 
 def _check_side(document: Document, side: Side, place: str) -> None:
     adapters = registry.adapters()
-    if side.adapter not in adapters:
-        raise document.error(f"unknown adapter '{side.adapter}'.", place, "adapter", _one_of(tuple(adapters)))
-    adapter = adapters[side.adapter]
+    base = side.adapter.partition(AT)[0]
+    if base not in adapters:
+        raise document.error(f"unknown adapter '{base}'.", place, "adapter", _one_of(tuple(adapters)))
+    adapter = adapters[base]
     known = {
         "method": tuple(method.name for method in adapter.methods),
         "sensitivity": adapter.sensitivities,

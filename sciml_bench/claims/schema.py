@@ -66,6 +66,7 @@ def schema() -> Schema:
         "figure": figure,
         "source": source,
         "needs": needs,
+        "environments": {"type": "object", "additionalProperties": _TEXTS},
         "published": {"type": "object"},
         "fair": {"type": "object"},
         TABLE: {"type": "object"},

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter
-from sciml_bench.adapters.registry import adapters, missing
+from sciml_bench.adapters.registry import adapter, missing
 from sciml_bench.claims.claim import LATER, Claim, Side, Workload
 from sciml_bench.errors import ProblemError, ProblemWarning
+from sciml_bench.host import environments
 from sciml_bench.host.nvidia import is_present
 from sciml_bench.measure.steady import FEWEST_SAMPLES
 from sciml_bench.models.load import load_declared
@@ -26,7 +27,7 @@ from sciml_bench.plan.purpose import Claimed
 from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import catalog
 from sciml_bench.problem.reader import Document
-from sciml_bench.record.task import GRADIENT, Cell, Point
+from sciml_bench.record.task import AT, GRADIENT, Cell, Point
 from sciml_bench.stats.bootstrap import FEWEST
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def in_order(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
 def needed(claim: Claim, adapters: Mapping[str, Adapter]) -> tuple[str, ...]:
     """The adapters of a claim's sides, then further packages for their modes."""
-    besides = (adapters[side.adapter].mode_extras.get(side.mode) for side in claim.sides)
+    besides = (adapters[side.adapter.partition(AT)[0]].mode_extras.get(side.mode) for side in claim.sides)
     return (*claim.adapters, *dict.fromkeys(package for package in besides if package))
 
 
@@ -223,8 +224,24 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
     memory_gib = psutil.virtual_memory().total / 2**30
     if claim.needs.memory_gib > memory_gib:
         return f"it needs {claim.needs.memory_gib:g} GiB of memory, and this machine has {memory_gib:.1f}"
-    lacking = {side.adapter: found for side in claim.sides if (found := missing(adapters[side.adapter], side.mode))}
+    if absent := _absent_environments(claim, adapters):
+        return absent
+    declared = adapters | {name: adapter(name) for name in claim.adapters if AT in name}
+    lacking = {side.adapter: found for side in claim.sides if (found := missing(declared[side.adapter], side.mode))}
     return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
+
+
+def _absent_environments(claim: Claim, adapters: Mapping[str, Adapter]) -> str:
+    """Return which environments of a claim are not there as it needs them, with the commands that make them."""
+    commands: list[str] = []
+    for name, requirements in claim.environments.items():
+        users = dict.fromkeys(
+            base for base, _, other in (item.partition(AT) for item in claim.adapters) if other == name
+        )
+        extras = tuple(dict.fromkeys(adapters[base].extra for base in users if adapters[base].extra))
+        if name not in environments.names() or environments.read(name).requirements != requirements:
+            commands.append(environments.command(name, requirements, extras))
+    return f"it needs other releases side by side; run: {' && '.join(commands)}" if commands else ""
 
 
 SPACING = 100.0
@@ -315,7 +332,7 @@ def recommended_cells(path: Path, side: Side, calls: tuple[str, ...]) -> tuple[C
     Of a solve the sensitivity changes nothing: only the first of each method and mode is taken.
     """
     (entry,) = entries(Selection(), (path,))
-    recipes = recipes_of(adapters()[side.adapter], entry)
+    recipes = recipes_of(adapter(side.adapter), entry)
     cells = [
         dataclasses.replace(
             _cell(entry.name, side),

@@ -111,10 +111,14 @@ def distribution(requirement: str) -> str:
 
 def cure(environment: Environment) -> str:
     """The command that makes an environment again."""
-    extras = "".join(f" --extra {extra}" for extra in environment.extras)
-    quoted = "".join(f" '{item}'" for item in environment.requirements)
     other = "" if environment.python == platform.python_version() else f" --python {environment.python}"
-    return f"run: sciml-bench env make {environment.name}{quoted}{extras}{other}"
+    return f"run: {command(environment.name, environment.requirements, environment.extras)}{other}"
+
+
+def command(name: str, requirements: Sequence[str], extras: Sequence[str]) -> str:
+    """The command that makes an environment."""
+    quoted = "".join(f" '{item}'" for item in requirements)
+    return f"sciml-bench env make {name}{quoted}{''.join(f' --extra {extra}' for extra in extras)}"
 
 
 def folder() -> Path:

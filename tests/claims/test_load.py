@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from sciml_bench.adapters.registry import adapters
 from sciml_bench.claims.claim import OF_SEVERAL
 from sciml_bench.claims.collection import claims, find, folder
 from sciml_bench.claims.load import load_claim
 from sciml_bench.claims.schema import schema
+from sciml_bench.claims.selection import needed, obstacle
 from sciml_bench.errors import ProblemError
+from sciml_bench.host.environments import Environment
 
 GOOD = folder() / "C05.toml"
 
@@ -106,6 +111,48 @@ def test_a_missing_source_and_missing_conditions_are_refused(tmp_path: Path):
     path.write_text(text.replace("[needs]", '[needs]\nmissing = "Numba"')[: text.index("[published]")])
     with pytest.raises(ProblemError):
         load_claim(tmp_path / "nowhere.toml")
+
+
+ENVIRONMENTS = """
+[environments]
+older = ["scipy==1.15.0"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "adapter", "complaint"),
+    [
+        (ENVIRONMENTS, "scipy@newer", "no packages are given for the environment 'newer'"),
+        ("", "scipy@older", "no packages are given for the environment 'older'"),
+        (ENVIRONMENTS, "scipi@older", "unknown adapter 'scipi'"),
+        ("[environments]\nolder = []", "scipy@older", "'older' is no environment"),
+        ('[environments]\n"ol der" = ["scipy==1"]', "scipy", "'ol der' is no environment"),
+        ('[environments]\nolder = ["scipy => 1"]', "scipy@older", "'scipy => 1' does not name a package"),
+        ('[environments]\nolder = "scipy==1"', "scipy@older", "must be a list of sentences"),
+    ],
+)
+def test_environments_of_sides_have_packages(tmp_path: Path, table: str, adapter: str, complaint: str):
+    path = changed(tmp_path, 'adapter = "scipy"', f'adapter = "{adapter}"')
+    path.write_text(path.read_text().replace("[published]", f"{table}\n\n[published]"), encoding="utf-8")
+    with pytest.raises(ProblemError, match=complaint):
+        load_claim(path)
+
+
+def test_a_claim_about_releases_names_the_commands_that_make_their_environments(monkeypatch, tmp_path: Path):
+    path = changed(tmp_path, 'adapter = "scipy"', 'adapter = "scipy@older"')
+    path.write_text(path.read_text().replace("[published]", f"{ENVIRONMENTS}\n[published]"), encoding="utf-8")
+    claim = load_claim(path)
+    assert jsonschema.validate(tomllib.loads(path.read_text()), schema()) is None
+    assert claim.adapters == ("julia", "scipy@older", "scipy")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    command = "sciml-bench env make older 'scipy==1.15.0'"
+    assert obstacle(claim, adapters(), cpu_only=True) == f"it needs other releases side by side; run: {command}"
+    assert needed(claim, adapters()) == ("julia", "scipy@older", "scipy")
+    folder = tmp_path / "sciml-bench" / "environments" / "older"
+    folder.mkdir(parents=True)
+    made = Environment("older", ("scipy==1.16.0",), (), "3.11.0", "")
+    (folder / "environment.json").write_text(json.dumps(asdict(made)))
+    assert command in obstacle(claim, adapters(), cpu_only=True), "made from other packages"
 
 
 FIRST_CALL = """
