@@ -210,9 +210,10 @@ def _install(
     """Let uv choose the versions and install them into a folder."""
     uv = _uv()
     named = set(map(distribution, requirements))
+    # What is required here replaces the bounds of the extras: a release may be older than they allow.
+    needed = [line for line in _needed(extras) if distribution(line) not in named]
     for file, lines in (
-        ("requirements.in", [*_needed(extras), *requirements]),
-        ("overrides.txt", requirements),
+        ("requirements.in", [*needed, *requirements]),
         ("constraints.txt", _installed(without=named)),
     ):
         (target / file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -220,7 +221,7 @@ def _install(
     lock, venv = target / _LOCK, target / _VENV
     installed = str(venv / "bin" / "python")
     choose = [*uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", python, *network]
-    choose += [str(target / "requirements.in"), "--override", str(target / "overrides.txt"), "--output-file", str(lock)]
+    choose += [str(target / "requirements.in"), "--output-file", str(lock)]
     say(f"choosing versions for {', '.join((*requirements, *extras))}")
     if _run([*choose, "--constraint", str(target / "constraints.txt")]):
         # A release may need other versions than the installed ones.

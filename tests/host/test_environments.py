@@ -42,6 +42,13 @@ def test_a_release_that_does_not_fit_what_is_installed_gets_others():
     assert said[1] == "they do not fit the packages installed here; choosing others too"
 
 
+def test_a_release_may_be_older_than_the_bounds_of_an_extra():
+    made()
+    lines = (environments.folder() / "older" / "requirements.in").read_text().splitlines()
+    assert [line for line in lines if line.startswith("diffrax")] == ["diffrax==0.7.1"]
+    assert any(line.startswith("jax>=") for line in lines)
+
+
 def test_packages_that_are_not_named_keep_their_versions(tmp_path: Path):
     made()
     constraints = (environments.folder() / "older" / "constraints.txt").read_text().splitlines()
