@@ -32,7 +32,7 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
-FRAMEWORKS = ("scipy", "torchdiffeq", "diffrax", "tensorflow", "casadi", "diffsol")
+FRAMEWORKS = ("scipy", "torchdiffeq", "diffrax", "tensorflow", "casadi", "diffsol", "sksundae")
 BOUND = 1.05
 # A sample is as many calls as fill this, so that the clock and the interpreter's pauses do not matter.
 SAMPLE_S = 0.02

@@ -105,7 +105,7 @@ def _environments(document: Document) -> dict[str, tuple[str, ...]]:
     for name, requirements in found.items():
         if not NAMES.fullmatch(name) or not requirements:
             cure = 'Write a name and its packages: older = ["diffrax==0.6.0"].'
-            raise document.error(f"'{name}' is no environment.", "environments", name, cure)
+            raise document.error(f"'{name}' cannot be an environment.", "environments", name, cure)
         for requirement in requirements:
             try:
                 distribution(requirement)

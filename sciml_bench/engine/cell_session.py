@@ -20,6 +20,7 @@ from sciml_bench.host.energy import SHORTEST_WINDOW_S, EnergyMeter, energy_count
 from sciml_bench.host.nvidia import DeviceWatch, Gpu
 from sciml_bench.host.process import Clock
 from sciml_bench.host.processors import pinned
+from sciml_bench.host.strays import VARIABLE, new_tag
 from sciml_bench.host.variables import count_cache_files, worker_variables
 from sciml_bench.measure.protocol import Event
 from sciml_bench.record.process import HostObservations
@@ -58,7 +59,8 @@ class CellRun:
         variables = worker_variables(
             os.environ, folder, task.threads, device, caches=caches, warm=task.cell.caches == "warm"
         )
-        variables |= adapter_variables(task.cell.adapter)
+        tag = new_tag()
+        variables |= {**adapter_variables(task.cell.adapter), VARIABLE: tag}
         self._gpu = Gpu.of(device, variables)
         self._device = None if self._gpu is None else DeviceWatch(self._gpu)
         self._files = {"before": count_cache_files(caches)}
@@ -75,7 +77,15 @@ class CellRun:
             self._log = EventLog(task, self._start_ns, time.perf_counter_ns() - self._start_ns)
         takes_turns = slice_s is not None
         self._watch = WorkerWatch(
-            process, task_json, self._log, limits, on_event, self._device, takes_turns=takes_turns, cpus=self._cpus
+            process,
+            task_json,
+            self._log,
+            limits,
+            on_event,
+            self._device,
+            takes_turns=takes_turns,
+            cpus=self._cpus,
+            tag=tag,
         )
         self._waits_since_ns: int | None = None
         self._waited_ns = 0

@@ -20,6 +20,7 @@ from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpre
 from sciml_bench.engine.worker_process import WorkerWatch
 from sciml_bench.host.conditions import Counters, state_now
 from sciml_bench.host.processors import pinned
+from sciml_bench.host.strays import VARIABLE, new_tag
 from sciml_bench.host.temporary import temporary_folder
 from sciml_bench.host.variables import make_caches, worker_variables
 from sciml_bench.record.process import STARTUP, HostObservations
@@ -101,11 +102,12 @@ class SharedWorker:
         # Results of an earlier process's compilation must not be reused.
         caches = folder / "compile_caches"
         make_caches(caches)
-        variables = worker_variables(
-            os.environ, folder, task.threads, task.cell.device, caches=caches, warm=False
-        ) | adapter_variables(task.cell.adapter)
+        tag = new_tag()
+        variables = worker_variables(os.environ, folder, task.threads, task.cell.device, caches=caches, warm=False)
+        variables |= {**adapter_variables(task.cell.adapter), VARIABLE: tag}
         command = [*in_its_interpreter(self._command, task.cell.adapter), f"{self._limits.timeout_s:g}"]
         with pinned(task.threads) as self._cpus:
             process = start_worker(command, folder, variables)
             log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
-        return log, WorkerWatch(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus)
+        watch = WorkerWatch(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus, tag=tag)
+        return log, watch

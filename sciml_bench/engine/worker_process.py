@@ -20,6 +20,7 @@ import psutil
 
 from sciml_bench.engine.event_log import Ending, EventLog
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
+from sciml_bench.host import strays
 from sciml_bench.host.nvidia import DeviceWatch
 from sciml_bench.measure.patience import Patience, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
@@ -114,6 +115,7 @@ _NEAR_LIMIT = 0.5
 class WorkerWatch:
     """One worker process and its events so far.
 
+    ``tag`` is on everything that the worker starts, see :mod:`sciml_bench.host.strays`.
     ``position`` is the place at which it waits for its turn, -1 before the first time. The input of a worker that
     takes turns stays open for its next turn.
     """
@@ -129,6 +131,7 @@ class WorkerWatch:
         *,
         takes_turns: bool = False,
         cpus: Collection[int] = (),
+        tag: str = "",
     ):
         self.position = -1
         self._takes_turns = takes_turns
@@ -136,6 +139,7 @@ class WorkerWatch:
         self._started = False
         self._poll_s = 0.0
         self._process = process
+        self._tag = tag
         self._log = log
         self._limits = limits
         self._on_event = on_event
@@ -179,6 +183,8 @@ class WorkerWatch:
         self._selector.close()
         self._tree.end(_TERMINATE_GRACE_S)
         self._process.wait()
+        if self._tag:
+            strays.end_tagged(self._tag)
         self._close()
 
     @property

@@ -210,7 +210,7 @@ def _install(
     """Let uv choose the versions and install them into a folder."""
     uv = _uv()
     named = set(map(distribution, requirements))
-    # What is required here replaces the bounds of the extras: a release may be older than they allow.
+    # Requirements replace the bounds of the extras: a release may be older than they allow.
     needed = [line for line in _needed(extras) if distribution(line) not in named]
     for file, lines in (
         ("requirements.in", [*needed, *requirements]),

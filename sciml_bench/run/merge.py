@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from sciml_bench.analysis.comparable import flat, is_machine
 from sciml_bench.engine.files import UNITS
 from sciml_bench.engine.unit import Unit, unit_id
 from sciml_bench.errors import StoreError
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import PLAN, Run, environment_hash
+from sciml_bench.run.owner import owned
 from sciml_bench.run.shard import UNIT, Shard, is_complete
 
-_LOCK = ".merge.lock"
 _SHOWN_HASH, _SHOWN_DIFFERENCES = 12, 3
 
 Place = tuple[str, int]
@@ -57,13 +55,10 @@ def merge(run: Run, folders: Sequence[Path]) -> Merged:
     Raises:
         StoreError: a shard is not whole, of another plan or of a unit that was changed, holds what its unit does not,
             was measured by other software, or measures a block of a problem that the run, or another shard, has
-            from elsewhere. Nothing is changed then.
+            from elsewhere; or another process appends to the run. Nothing is changed then.
     """
-    try:
-        with FileLock(run.folder / _LOCK, timeout=0):
-            return _merge(run, [Shard.open(folder) for folder in shards_in(folders)])
-    except Timeout:
-        raise StoreError(f"another merge into {run.folder} is under way: wait for it to end.") from None
+    with owned(run.folder):
+        return _merge(run, [Shard.open(folder) for folder in shards_in(folders)])
 
 
 def _merge(run: Run, shards: Sequence[Shard]) -> Merged:

@@ -14,12 +14,13 @@ from sciml_bench.adapters.base import Adapter
 from sciml_bench.engine.cell_session import measures_energy
 from sciml_bench.engine.interface import Engine
 from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.host import strays, temporary
 from sciml_bench.host.environment import environment_facts
-from sciml_bench.host.temporary import sweep
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash
 from sciml_bench.run.executor import Rest, Watcher, execute
+from sciml_bench.run.owner import owned, refuse_owned
 from sciml_bench.run.planning import newest_runs
 from sciml_bench.run.schedule import remaining
 
@@ -52,11 +53,16 @@ class Session:
         )
 
     def carry_out(self, watcher: Watcher | None = None, engine: Engine | None = None) -> bool:
-        """Measure the rest; returns whether all of it was measured. An interrupted run can be resumed."""
-        sweep()
+        """Measure the rest; returns whether all of it was measured. An interrupted run can be resumed.
+
+        Raises:
+            StoreError: another process measures this run, or takes it over.
+        """
+        temporary.sweep()
+        strays.sweep()
         try:
-            with terminable():
-                self.rest = execute(self.plan, self.run, watcher, engine)
+            with terminable(), owned(self.run.folder, self.plan.settings.timeout_s) as ownership:
+                self.rest = execute(self.plan, self.run, watcher, engine, ownership.sign)
         except KeyboardInterrupt:
             self.interrupted = True
         return not self.interrupted and not self.rest
@@ -73,7 +79,7 @@ def open_session(
 
     Raises:
         UsageError: ``resume`` was asked for, and there is nothing to resume.
-        StoreError: the folder cannot be written.
+        StoreError: the folder cannot be written, or another process measures the run.
     """
 
     def at_home(folder: Path) -> Plan:
@@ -112,6 +118,7 @@ def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, 
     for run in newest_runs(folder):
         if hash_of(run) != plan.hash:
             continue
+        refuse_owned(run.folder)
         resumed = Run.resume(run.folder)
         if not remaining(plan, resumed):
             return None, f"the newest run of this plan, {run.folder.name}, is finished"

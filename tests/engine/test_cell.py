@@ -172,6 +172,12 @@ def test_stubborn_worker_and_its_children_are_ended():
     assert has_ended(child)
 
 
+def test_a_daemon_does_not_outlive_its_worker():
+    measurement = measured("LeavesADaemon")
+    assert measurement.outcome is Outcome.OK
+    assert has_ended(int(measurement.stderr_tail.partition("daemon=")[2].split()[0]))
+
+
 def test_prints_cannot_corrupt_the_protocol():
     measurement = measured("Prints")
     assert outcomes(measurement) == [Outcome.OK] * 3, measurement.points

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.host import temporary
+from sciml_bench.host import identity, temporary
 
 KILLED = """
 import os, signal
@@ -40,11 +40,11 @@ def test_folders_of_living_processes_and_of_others_stay(tmp_path: Path):
         others = [
             "sciml_bench_worker_abc", "sciml_bench_source_1_2_3_x", "other_worker_0_1_1_x",
             # Another table of processes, in which that number may be alive.
-            f"sciml_bench_worker_1{temporary._namespace()}_999999_1_x",
+            f"sciml_bench_worker_1{identity.namespace()}_999999_1_x",
         ]  # fmt: skip
         for name in others:
             (tmp_path / name).mkdir()
-        link = tmp_path / f"sciml_bench_worker_{temporary._namespace()}_999999_1_x"
+        link = tmp_path / f"sciml_bench_worker_{identity.namespace()}_999999_1_x"
         link.symlink_to(tmp_path / "sciml_bench_worker_abc")
         assert temporary.sweep() == 0
         assert Path(mine).is_dir()
@@ -53,7 +53,7 @@ def test_folders_of_living_processes_and_of_others_stay(tmp_path: Path):
 
 
 def test_a_number_that_was_given_again_is_another_process(tmp_path: Path):
-    stale = tmp_path / f"sciml_bench_worker_{temporary._namespace()}_{os.getpid()}_1_x"
+    stale = tmp_path / f"sciml_bench_worker_{identity.namespace()}_{os.getpid()}_1_x"
     stale.mkdir()
     assert temporary.sweep() == 1
     assert not stale.exists()

@@ -112,6 +112,22 @@ class HangsStubbornly(Decay):
         time.sleep(600)
 
 
+class LeavesADaemon(Decay):
+    """Does everything right, and leaves a process that neither its group nor its descendants have."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            sleeps = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
+            closed = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            os.write(write, str(subprocess.Popen(sleeps, **closed).pid).encode())
+            os._exit(0)
+        os.wait()
+        print(f"daemon={os.read(read, 20).decode()}", file=sys.stderr, flush=True)
+
+
 class Prints(Decay):
     """Writes to standard output in every way there is."""
 
