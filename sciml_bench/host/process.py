@@ -119,10 +119,15 @@ class Clock:
     def __init__(self) -> None:
         # Bound before an adapter is imported, which might replace the function of the module.
         self._count_ns = time.perf_counter_ns
+        self._count_busy_ns = time.process_time_ns
 
     def now_ns(self) -> int:
         """Nanoseconds on a clock that is the same for all processes of the machine until it is stopped first."""
         return self._count_ns() - self._stopped_ns
+
+    def busy_ns(self) -> int:
+        """Processor time of all threads of this process, in nanoseconds."""
+        return self._count_busy_ns()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:

@@ -2,12 +2,13 @@
 
 One of the loop's outputs, drawn in secret, is computed again. Outputs of several inputs that are all the same are
 compared with one of an input far away. Preparing inputs that takes as long as the calls is tried at a loose tolerance:
-it must take as long there.
+it must take as long there. Threads that leave the planned processors for others use more of their time than passes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -37,6 +38,9 @@ _PREPARED_PAIRS = 5
 #: A loose tolerance, and the factor by which inputs are made faster there if the solver makes them.
 _LOOSE, _FASTER = 0.1, 2.0
 
+#: A kernel's count of processor time may be ahead of the clock by this share, and by this time.
+_BUSY_SHARE, _BUSY_FLOOR_NS = 1.05, 20_000_000
+
 Run = Callable[[Varied], tuple[FloatArray, int]]
 """Prepares an input, calls and reads: the numbers of its output, and the time of the call in ns."""
 
@@ -52,6 +56,7 @@ def check_loop(program: Program, task: Task, point: Point, call: Call, loop: Loo
     if not kept:
         # Processes that fill caches have no steady calls.
         return None
+    _check_processors(task, call, loop)
     _check_preparation(call, point, loop, clock, lambda at: program.await_inputs(call.prepare_at(kept[0].varied, at)))
     outputs = list[Any]()
     if loop.truncated:
@@ -157,6 +162,21 @@ def _apart(one: FloatArray, other: FloatArray) -> float:
     """The largest difference of two outputs, relative to the largest number of the first."""
     size = float(np.max(np.abs(one), initial=0.0)) or 1.0
     return float(np.max(np.abs(one - other), initial=0.0)) / size
+
+
+def _check_processors(task: Task, call: Call, loop: Loop) -> None:
+    """The calls used no more processor time than the planned processors have, to which the worker is pinned.
+
+    A worker that is not pinned any more shows in its record.
+    """
+    if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) > task.threads:
+        return
+    if loop.busy_ns > _BUSY_SHARE * task.threads * loop.wall_ns + _BUSY_FLOOR_NS:
+        raise SolverFailure(
+            Outcome.INVALID,
+            f"{len(loop.samples)} timed {call.kind}s used {loop.busy_ns / loop.wall_ns:.2g} processors, and "
+            f"{task.threads} {'is' if task.threads == 1 else 'are'} planned: threads left the planned ones",
+        )
 
 
 def _check_preparation(call: Call, point: Point, loop: Loop, clock: Clock, prepare: Callable[[Point], None]) -> None:

@@ -191,13 +191,16 @@ def varied(theta: FloatArray, perturbation: float, *entropy: int) -> Iterator[Fl
 class Loop:
     """Samples of a loop of calls; ``truncated`` when the time limit cut it before its minimum count.
 
-    ``prepare_ns`` are the times in which its inputs were prepared; ``answers`` are outputs to be checked.
+    ``prepare_ns`` are the times in which its inputs were prepared; ``answers`` are outputs to be checked. Its batches
+    took ``wall_ns``, and ``busy_ns`` of processor time.
     """
 
     samples: list[Sample] = field(default_factory=list)
     truncated: bool = False
     prepare_ns: list[int] = field(default_factory=list)
     answers: Answers | None = None
+    wall_ns: int = 0
+    busy_ns: int = 0
 
     @classmethod
     def checked(cls) -> Loop:
@@ -276,11 +279,14 @@ class Loop:
     def _batch(self, call: Call, inputs: list[tuple[Varied, Any]], clock: Clock) -> None:
         """Run all, then read all; if one raises, the samples before it are kept."""
         done: list[_Done] = []
+        start_ns, start_busy_ns = clock.now_ns(), clock.busy_ns()
         try:
             for _, item in inputs:
                 # A comprehension would lose what ran before an error.
                 done.append(_run(call, item, clock))
         finally:
+            self.busy_ns += clock.busy_ns() - start_busy_ns
+            self.wall_ns += clock.now_ns() - start_ns
             for (varied, _), item in zip(inputs, done, strict=False):
                 result, sample = _read(call, item, clock)
                 self.samples.append(sample)

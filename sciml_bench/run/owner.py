@@ -21,8 +21,8 @@ OWNER = "owner.json"
 """The file in a run's folder; it is there while a process appends to the run, and after one that was killed."""
 
 SILENT_S = 600.0
-"""An owner that this process cannot see counts as ended after this time without a sign. Workers report every few seconds;
-where a phase may take longer than half of it, twice the limit of a phase."""
+"""An owner that this process cannot see counts as ended after this time without a sign, or after twice the limit of a
+phase if that is longer: workers report at the end of each phase."""
 
 SIGN_EVERY_S = 20.0
 

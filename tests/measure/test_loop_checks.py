@@ -8,6 +8,7 @@ import pytest
 from stubs.tasks import stub_task
 
 from sciml_bench.host.process import Clock
+from sciml_bench.measure import loop_checks
 from sciml_bench.measure.protocol import Event, PointDone, decode, encode
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome
@@ -32,18 +33,27 @@ def point_of(program: str, **changes: Any) -> PointResult:
         ("RemembersWhatIsClose", "returned the same output to the last digit, and one 3% away returns another"),
         ("RemembersThePoint", "and so does one 3% away, where the loss is another by"),
         ("RemembersAndShakes", "times as long for an input 3% away as the timed ones"),
+        ("UsesTwoProcessors", "timed solves used 2 processors, and 1 is planned: threads left the planned ones"),
         ("SolvesWhilePreparing", "times as long at rtol 1e-06 as at 0.1: it solves"),
     ],
 )
-def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str) -> None:
+def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As a worker, which is pinned.
+    monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0}, raising=False)
     point = point_of(program)
     assert point.solve.outcome is Outcome.INVALID
     assert evidence in point.message
 
 
-@pytest.mark.parametrize("program", ["Works", "PreparesSlowly", "SumsInAnyOrder"])
-def test_honest_programs_pass(program: str) -> None:
+@pytest.mark.parametrize("program", ["Works", "UsesOneProcessor", "PreparesSlowly", "SumsInAnyOrder"])
+def test_honest_programs_pass(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0}, raising=False)
     assert {half.outcome for half in point_of(program).halves.values()} == {Outcome.OK}
+
+
+def test_processors_are_not_counted_where_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0, 1}, raising=False)
+    assert point_of("UsesTwoProcessors").solve.outcome is Outcome.OK
 
 
 def test_a_solution_without_its_parameters_passes_where_nothing_says_that_it_has_them() -> None:

@@ -17,6 +17,9 @@ class FakeClock(Clock):
         self.ns += self.step_ns
         return self.ns
 
+    def busy_ns(self) -> int:
+        return 0
+
     def sleep(self, seconds: float) -> None:
         self.ns += round(seconds * 1e9)
 
@@ -27,6 +30,10 @@ class FakeTime:
     def __init__(self, step_ns: int = 1000):
         self.ns = 0
         self.step_ns = step_ns
+        self.busy_ns = 0
+
+    def process_time_ns(self) -> int:
+        return self.busy_ns
 
     def perf_counter_ns(self) -> int:
         self.ns += self.step_ns

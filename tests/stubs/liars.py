@@ -12,6 +12,7 @@ import numpy as np
 from stubs.programs import Decay
 
 from sciml_bench.adapters.base import FloatArray
+from sciml_bench.host import process
 from sciml_bench.host.process import Clock
 from sciml_bench.record.task import Point, Task
 
@@ -77,6 +78,23 @@ class RemembersAndShakes(RemembersWhatIsClose):
     def gradient(self, inputs: Any) -> Any:
         loss, gradient = super().gradient(inputs)
         return loss * (1 + 1e-6 * np.random.default_rng().uniform(-1, 1)), gradient
+
+
+class UsesTwoProcessors(Works):
+    """Computes in two threads, on a processor more than planned."""
+
+    threads = 2
+
+    def work(self, rtol: float) -> None:
+        start_ns = self.clock.now_ns()
+        super().work(rtol)
+        process.time.busy_ns += self.threads * (self.clock.now_ns() - start_ns)
+
+
+class UsesOneProcessor(UsesTwoProcessors):
+    """Computes all the time, on the planned processor."""
+
+    threads = 1
 
 
 class SolvesWhilePreparing(Works):
