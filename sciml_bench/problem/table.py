@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.reader import Document, Reader
-from sciml_bench.record.lines import is_special
+from sciml_bench.record.lines import is_special, leads_outside
 
 MAX_DATA_BYTES = 10_000_000
 _IN_FORMULAS = ("conditions", "measurements", "observables")
@@ -86,6 +86,9 @@ def read_cells(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     """
     document, path = reader.document, reader.document.path.with_name(name)
     try:
+        if leads_outside(path):
+            cure = "Put the file itself there."
+            raise document.error(f"{path.name} is a link out of the folder of the problem file.", table, key, cure)
         if is_special(path):
             raise document.error(f"{path.name} is not a regular file.", table, key)
         if path.stat().st_size > MAX_DATA_BYTES:

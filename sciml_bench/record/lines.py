@@ -91,6 +91,11 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
+def leads_outside(path: Path) -> bool:
+    """Return whether a path is a link out of its folder, by which a stranger's file would show another one."""
+    return not path.resolve().is_relative_to(path.parent.resolve())
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers from 1, one at a time; none if the file does not exist."""
     if is_special(path):

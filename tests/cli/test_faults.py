@@ -67,14 +67,34 @@ def test_a_damaged_record_does_not_stop_a_list(tmp_path: Path, line: str):
     assert main(["list", "runs", "--out", str(tmp_path)]) == exits.OK
 
 
+FIT = (
+    'spec = 1\nname = "fit"\ntitle = "Fit"\n[time]\nt1 = 1\n[states]\ny = 1\n[equations]\ny = "-y"\n'
+    '[loss]\ndata = "fit.csv"\n'
+)
+
+
+def test_a_link_out_of_the_folder_shows_nothing_of_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    secret, folder = tmp_path / "secret.csv", tmp_path / "theirs"
+    folder.mkdir()
+    secret.write_text("t,y\nhidden:x:0,1\n")
+    (folder / "fit.toml").write_text(FIT)
+    (folder / "fit.csv").symlink_to(secret)
+    assert main(["describe", str(folder / "fit.toml")]) == exits.USAGE
+    shown = capsys.readouterr().err
+    assert "fit.csv is a link out of the folder of the problem file. Put the file itself there." in shown
+    assert "hidden" not in shown
+    # A link within the folder is a name like any other.
+    (folder / "fit.csv").unlink()
+    (folder / "own.csv").write_text("t,y\n1,0.4\n")
+    (folder / "fit.csv").symlink_to("own.csv")
+    assert main(["describe", str(folder / "fit.toml")]) == exits.OK
+
+
 @pytest.mark.parametrize("what", ["problem", "data", "records"])
 def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]):
     run, problem = tmp_path / RUN.name, tmp_path / "fit.toml"
     shutil.copytree(RUN, run)
-    problem.write_text(
-        'spec = 1\nname = "fit"\ntitle = "Fit"\n[time]\nt1 = 1\n[states]\ny = 1\n[equations]\ny = "-y"\n'
-        '[loss]\ndata = "fit.csv"\n'
-    )
+    problem.write_text(FIT)
     path = {"problem": problem, "data": tmp_path / "fit.csv", "records": run / "records.jsonl"}[what]
     path.unlink(missing_ok=True)
     os.mkfifo(path)
