@@ -77,7 +77,7 @@ def test_a_link_out_of_the_folder_shows_nothing_of_its_file(tmp_path: Path, caps
     secret, folder = tmp_path / "secret.csv", tmp_path / "theirs"
     folder.mkdir()
     secret.write_text("t,y\nhidden:x:0,1\n")
-    (folder / "fit.toml").write_text(FIT)
+    (folder / "fit.toml").write_text(FIT.replace("t1 = 1", "t1 = 1\nsave = { times = [1.0] }"))
     (folder / "fit.csv").symlink_to(secret)
     assert main(["describe", str(folder / "fit.toml")]) == exits.USAGE
     shown = capsys.readouterr().err
