@@ -1,0 +1,311 @@
+"""Faults on purpose, and what becomes of them: kills, full disks, damaged records, hostile files, lying adapters.
+
+    python benchmarks/fault_campaign.py                     all of it, about 1100 injections
+    python benchmarks/fault_campaign.py --share 0.1         a tenth of each kind
+    python benchmarks/fault_campaign.py kills files         only these kinds
+
+A fault is survived if nothing that was recorded is lost, the command ends by itself, it says in a sentence what is
+wrong, and no adapter that computes nothing is called ok. A fault of another end is printed with its seed, by which it
+is repeated. Exit code 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+STORED = ROOT / "results" / "stiff-quick"
+LIMIT_S, LIMIT_BYTES = 10, 2**30
+RUN = ("run", "decay.toml", "--adapter", "scipy", "--method", "rk45", "--profile", "smoke", "--out", "runs")
+DECAY = """
+spec = 1
+name = "decay"
+title = "A decay"
+
+[time]
+t1 = 1
+
+[parameters]
+k = 2
+
+[states]
+y = 1
+
+[equations]
+y = "-k*y"
+"""
+SURVIVED, LOST, HUNG, TRACEBACK, WRONG = "survived", "lost", "hung", "traceback", "wrong winner"
+FATES = (SURVIVED, LOST, HUNG, TRACEBACK, WRONG)
+
+Fate = tuple[str, str]
+"""One of :data:`FATES`, and what was seen if it is not the first."""
+
+
+def main() -> int:
+    """Print a line for each kind and every bad end; the exit code says whether there is one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", help=f"any of {', '.join(KINDS)}")
+    parser.add_argument("--share", type=float, default=1.0, help="the share of each kind's injections (default 1)")
+    parser.add_argument("--seed", type=int, help="one injection of one kind, by its seed")
+    options = parser.parse_args()
+    if unknown := set(options.kinds) - set(KINDS):
+        parser.error(f"no such kind: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+    print(f"{'kind':<10} {'injected':>8} " + " ".join(f"{fate:>12}" for fate in FATES) + "  seconds")
+    clean = True
+    for name in options.kinds or KINDS:
+        count, inject = KINDS[name]
+        seeds = [options.seed] if options.seed is not None else range(max(1, round(options.share * count)))
+        start_s, fates, bad = time.monotonic(), Counter[str](), list[str]()
+        for seed in seeds:
+            with tempfile.TemporaryDirectory() as folder:
+                fate, seen = inject(random.Random(f"{name} {seed}"), Path(folder))
+            fates[fate] += 1
+            if fate != SURVIVED:
+                bad.append(f"  {name} --seed {seed}: {fate}: {seen}")
+        took_s = time.monotonic() - start_s
+        print(f"{name:<10} {len(seeds):>8} " + " ".join(f"{fates[fate]:>12}" for fate in FATES) + f"  {took_s:7.0f}")
+        print("\n".join(bad), end="\n" if bad else "", flush=True)
+        clean &= not bad
+    return 0 if clean else 1
+
+
+# A run that is killed, or whose disk is full, at any moment; the same command finishes it.
+
+
+def killed(chance: random.Random, folder: Path) -> Fate:
+    """A run whose process is killed at a random moment, up to three times, and is then finished."""
+    (folder / "decay.toml").write_text(DECAY)
+    kept: set[str] = set()
+    for _ in range(chance.randint(1, 3)):
+        process = _started(folder)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(0.0, 6.0))
+        process.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]))
+        try:
+            _, said = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return HUNG, "it did not end after the signal"
+        if "Traceback" in said:
+            return TRACEBACK, said[-300:]
+        if missing := kept - (recorded := _recorded(folder)):
+            return LOST, f"records {sorted(missing)}"
+        kept = recorded
+    return _finished(folder, kept)
+
+
+def on_a_full_disk(chance: random.Random, folder: Path) -> Fate:
+    """A run that can write files up to a random size only, as on a disk that is full; then there is room."""
+    (folder / "decay.toml").write_text(DECAY)
+    size = chance.choice([0, 1, 100, 1000, 5000, chance.randrange(1, 60_000)])
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        # Writing then fails with an error, as it does on a full disk.
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    process = _started(folder, limited)
+    try:
+        _, said = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return HUNG, f"with files of up to {size} bytes"
+    if "Traceback (most recent call last)" in said and "ERROR: " not in said:
+        return TRACEBACK, said[-300:]
+    return _finished(folder, _recorded(folder))
+
+
+def _started(folder: Path, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "sciml_bench", *RUN], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True, errors="replace", env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=before,
+    )  # fmt: skip
+
+
+def _recorded(folder: Path) -> set[str]:
+    """The ids of all whole records."""
+    found: set[str] = set()
+    for path in folder.glob("runs/*/records.jsonl"):
+        for line in path.read_text(errors="replace").splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                found.add(json.loads(line)["record_id"])
+    return found
+
+
+def _finished(folder: Path, kept: set[str]) -> Fate:
+    """Run the command to its end: nothing is lost, there is one run, and it verifies."""
+    try:
+        _, said = _started(folder).communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        return HUNG, "when it was resumed"
+    if missing := kept - _recorded(folder):
+        return LOST, f"records {sorted(missing)}"
+    runs = [path.parent for path in folder.glob("runs/*/records.jsonl")]
+    if len(runs) != 1:
+        return LOST, f"{len(runs)} runs have records: {said[-300:]}"
+    verify = [sys.executable, "-m", "sciml_bench", "verify", str(runs[0])]
+    done = subprocess.run(verify, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    return (SURVIVED, "") if done.returncode == 0 else (LOST, done.stdout[-300:] + done.stderr[-300:])
+
+
+# Records and files that somebody damaged, or wrote to do harm, read in a process with a limit of time and memory.
+
+
+def damaged_record(chance: random.Random, folder: Path) -> Fate:
+    """A stored run with one damaged record."""
+    from faults.damage import damaged
+
+    run = folder / "run"
+    run.mkdir()
+    for name in ("plan.json", "environment.json"):
+        shutil.copy(STORED / name, run / name)
+    lines = [line for line in (STORED / "records.jsonl").read_text().splitlines() if '"adapter":"scipy"' in line]
+    at = chance.randrange(len(lines))
+    lines[at] = damaged(lines[at], chance)
+    (run / "records.jsonl").write_text("\n".join(lines) + "\n")
+    command = chance.choice([["show", str(run), "--all"], ["verify", str(run)], ["export", str(run), "--to", "csv"]])
+    return _limited(command, (0, 1, 2))
+
+
+def hostile_file(chance: random.Random, folder: Path) -> Fate:
+    """A problem of the catalog with one to four mistakes, each of a kind that strangers make or try."""
+    paths = sorted(path for path in (ROOT / "problems").glob("*/*.toml") if path.parent.name != "conventional")
+    path = chance.choice(paths)
+    text = path.read_text(encoding="utf-8")
+    for _ in range(chance.randint(1, 4)):
+        text = _mistaken(text, chance)
+    for data in path.parent.glob("*.csv"):
+        shutil.copy(data, folder)
+    (folder / "hostile.toml").write_text(text, encoding="utf-8", errors="surrogateescape")
+    return _limited(["describe", str(folder / "hostile.toml")], (0, 2))
+
+
+_NUMBERS = (
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "1e-400",
+    "0",
+    "-1",
+    "10_000_000_000",
+    "true",
+    "1979-05-27",
+    "[]",
+    "{}",
+    "[[[[]]]]",
+)
+_WORDS = (
+    "", "x" * 5000, "(" * 400 + "y" + ")" * 400, "y" + " + y" * 3000, "y**y**y**y", "1/0", "exp(exp(exp(exp(9))))",
+    "sum(sum(sum(y)))", "lambda: 0", "y if y else y", "{y}", "__import__('os').system('true')", "../../../etc/passwd",
+    "/dev/zero", "\\u0000", "\\u202e", "import", "None", "self", "p", "t",
+)  # fmt: skip
+_VALUES = (*_NUMBERS, *(f'"{word}"' for word in _WORDS))
+
+
+def _mistaken(text: str, chance: random.Random) -> str:
+    lines = text.splitlines()
+    at = chance.randrange(len(lines))
+    kind = chance.randrange(8)
+    if kind == 0:
+        del lines[at]
+    elif kind == 1:
+        lines.insert(at, lines[chance.randrange(len(lines))])
+    elif kind == 2:
+        lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)]
+    elif kind == 3:
+        place = chance.randrange(len(lines[at]) + 1)
+        lines[at] = lines[at][:place] + chance.choice("\x00\x1b\"'[]{}=,.#\\é∂💥") + lines[at][place:]
+    else:
+        holders = [number for number, line in enumerate(lines) if "=" in line]
+        if holders:
+            at = chance.choice(holders)
+            lines[at] = f"{lines[at].partition('=')[0]}= {chance.choice(_VALUES)}"
+    return "\n".join(lines) + "\n"
+
+
+def _limited(command: list[str], allowed: tuple[int, ...]) -> Fate:
+    """Carry a command out in a fork of this process, which has what it imports already."""
+    from sciml_bench.cli.main import main as command_line
+
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (held + LIMIT_BYTES, held + LIMIT_BYTES))
+        said = ""
+        try:
+            with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+                code = command_line(command)
+            said = "" if code in allowed else f"exit code {code}"
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(write, said.encode()[-2000:])
+        os._exit(0)
+    os.close(write)
+    deadline = time.monotonic() + LIMIT_S
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(read)
+            return HUNG, f"{' '.join(command)} ran past {LIMIT_S} s"
+        time.sleep(0.01)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read().decode(errors="replace")
+    return (TRACEBACK, said[-600:]) if said else (SURVIVED, "")
+
+
+# Adapters that answer from memory, or work where nobody looks.
+
+
+def lying_adapter(chance: random.Random, _folder: Path) -> Fate:
+    """One of the adapters that lie, at a random tolerance and number of calls."""
+    from stubs.tasks import stub_task
+
+    from sciml_bench.engine.group import measure_cell
+    from sciml_bench.engine.limits import Limits
+    from sciml_bench.record.outcome import Outcome
+    from sciml_bench.record.task import Point
+
+    program = chance.choice(("RemembersWhatIsClose", "RemembersThePoint", "RemembersAndShakes", "SolvesWhilePreparing"))
+    task = stub_task(f"stubs.liars:{program}")
+    calls = chance.randint(10, 30)
+    sampling = dataclasses.replace(task.sampling, steady_calls=calls, max_steady_calls=calls)
+    rtol = 10.0 ** -chance.uniform(4, 8)
+    task = dataclasses.replace(task, sampling=sampling, points=(Point(rtol, rtol),), seed=chance.randrange(2**31))
+    measurement = measure_cell(task, Limits(60.0))
+    if measurement.outcome is Outcome.INVALID:
+        return SURVIVED, ""
+    return WRONG, f"{program} at rtol {rtol:.1e}, {calls} calls: {measurement.outcome}: {measurement.message}"
+
+
+KINDS: dict[str, tuple[int, Callable[[random.Random, Path], Fate]]] = {
+    "kills": (80, killed),
+    "disks": (60, on_a_full_disk),
+    "records": (400, damaged_record),
+    "files": (500, hostile_file),
+    "liars": (60, lying_adapter),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
