@@ -34,6 +34,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 STORED = ROOT / "results" / "stiff-quick"
 LIMIT_S, LIMIT_BYTES = 10, 2**30
+# Python does not notice when it writes half a file of byte code.
+VARIABLES = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 RUN = ("run", "decay.toml", "--adapter", "scipy", "--method", "rk45", "--profile", "smoke", "--out", "runs")
 DECAY = """
 spec = 1
@@ -66,6 +68,8 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, help="the share of each kind's injections (default 1)")
     parser.add_argument("--seed", type=int, help="one injection of one kind, by its seed")
     options = parser.parse_args()
+    # Workers import the adapters that lie.
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
     if unknown := set(options.kinds) - set(KINDS):
         parser.error(f"no such kind: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
     print(f"{'kind':<10} {'injected':>8} " + " ".join(f"{fate:>12}" for fate in FATES) + "  seconds")
@@ -136,7 +140,7 @@ def on_a_full_disk(chance: random.Random, folder: Path) -> Fate:
 def _started(folder: Path, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "sciml_bench", *RUN], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True, errors="replace", env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=before,
+        text=True, errors="replace", env=VARIABLES, preexec_fn=before,
     )  # fmt: skip
 
 
@@ -162,7 +166,7 @@ def _finished(folder: Path, kept: set[str]) -> Fate:
     if len(runs) != 1:
         return LOST, f"{len(runs)} runs have records: {said[-300:]}"
     verify = [sys.executable, "-m", "sciml_bench", "verify", str(runs[0])]
-    done = subprocess.run(verify, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    done = subprocess.run(verify, env=VARIABLES, capture_output=True, text=True)
     return (SURVIVED, "") if done.returncode == 0 else (LOST, done.stdout[-300:] + done.stderr[-300:])
 
 
