@@ -1,6 +1,6 @@
-"""Print the figures of README.md from the stored runs that they are read from, or write them into it.
+"""Print README.md and docs/stiff-gradients.md with their figures from stored runs, or write them.
 
-A block of README between ``<!-- from results/NAME: PROBLEM -->`` and ``<!-- end -->`` holds the answer of that
+A block between ``<!-- from results/NAME: PROBLEM -->`` and ``<!-- end -->`` holds the answer of that
 problem in that run.
 
     python benchmarks/readme.py [--write]
@@ -18,7 +18,7 @@ from sciml_bench.analysis.tables.recommendation import recommendation_table
 from sciml_bench.render.markdown import escaped, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "stiff-gradients.md")
 BLOCK = re.compile(r"(<!-- from (?P<run>\S+): (?P<problem>\S+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 SHOWN = ("way", "first", "each gradient", "error", "total of 1 000", "against the first")
 """The columns of the table that fit beside each other on a page."""
@@ -50,14 +50,16 @@ def filled(text: str) -> str:
 
 
 def main() -> None:
-    """Print README.md with its figures made again, or write it."""
+    """Print the documents with their figures made again, or write them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write README.md instead of printing it")
-    text = filled(README.read_text(encoding="utf-8"))
-    if parser.parse_args().write:
-        README.write_text(text, encoding="utf-8")
-    else:
-        print(text)
+    parser.add_argument("--write", action="store_true", help="write the documents instead of printing them")
+    write = parser.parse_args().write
+    for document in DOCUMENTS:
+        text = filled(document.read_text(encoding="utf-8"))
+        if write:
+            document.write_text(text, encoding="utf-8")
+        else:
+            print(text)
 
 
 if __name__ == "__main__":

@@ -107,8 +107,10 @@ MEASURED = re.compile(r"\d ?(ns|µs|ms|s|min|h|[KMG]iB)\b|\d ?(%|×)|\d times as
 CONSTANTS = ("benchmarks/", "slices of 20 ms", "within ±5 %", "95 % interval", "`--timeout` seconds")
 
 
-def test_its_figures_are_those_of_the_stored_runs():
-    assert readme().filled(TEXT) == TEXT, "run: python benchmarks/readme.py --write"
+@pytest.mark.parametrize("document", readme().DOCUMENTS, ids=lambda path: path.name)
+def test_figures_are_those_of_the_stored_runs(document: Path):
+    text = document.read_text(encoding="utf-8")
+    assert readme().filled(text) == text, "run: python benchmarks/readme.py --write"
 
 
 def test_its_advice_is_the_order_of_its_table():

@@ -9,7 +9,7 @@ from sympy import Function
 
 from sciml_bench.emit.statements import needed
 from sciml_bench.problem.model import Definition, Problem, symbol
-from sciml_bench.problem.operators import Node
+from sciml_bench.problem.operators import Item, Node
 from sciml_bench.problem.removable import without_removable_points, written_out
 
 
@@ -24,7 +24,9 @@ def functions_of(problem: Problem) -> frozenset[str]:
     outputs = list(written.equations.values())
     named = [(symbol(definition.name), definition.expr) for definition in written.definitions]
     expressions = (*outputs, *(expression for _, expression in needed(named, outputs)))
-    return frozenset(type(each).__name__.lower() for e in expressions for each in e.atoms(Function))
+    found = {each for expression in expressions for each in expression.atoms(Function)}
+    # An entry of a vector of parameters is a parameter like any other.
+    return frozenset(type(each).__name__.lower() for each in found if not isinstance(each, Item))
 
 
 def filled(problem: Problem) -> Problem:

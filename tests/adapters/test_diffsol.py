@@ -103,6 +103,11 @@ def test_what_cannot_be_written_is_refused(changes):
     assert ADAPTER.refusal(cell("bdf"), Facts(**{**vars(FACTS), **changes})) is not None
 
 
+def test_entries_of_vectors_of_parameters_are_no_functions():
+    """POLLU's rate constants are one vector."""
+    assert "item" not in functions_of(catalog.load("pollution"))
+
+
 def test_a_refusal_names_the_functions():
     facts = Facts(**{**vars(FACTS), "functions": frozenset({"exp", "where", "atan"})})
     assert ADAPTER.refusal(cell("bdf"), facts) == "DiffSL has no way to write atan, where"
