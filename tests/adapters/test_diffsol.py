@@ -19,6 +19,7 @@ from sciml_bench.emit import source
 from sciml_bench.emit.elementary import functions_of
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.script import script_of_cell
+from sciml_bench.problem import catalog
 from sciml_bench.problem.load import load_problem
 from sciml_bench.record.task import Cell, Point
 
