@@ -226,7 +226,7 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
         return f"it needs {claim.needs.memory_gib:g} GiB of memory, and this machine has {memory_gib:.1f}"
     if absent := _absent_environments(claim, adapters):
         return absent
-    declared = adapters | {name: adapter(name) for name in claim.adapters if AT in name}
+    declared = {**adapters, **{name: adapter(name) for name in claim.adapters if AT in name}}
     lacking = {side.adapter: found for side in claim.sides if (found := missing(declared[side.adapter], side.mode))}
     return "; ".join(f"{name}: {found.reason}" for name, found in lacking.items())
 

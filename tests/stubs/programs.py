@@ -121,8 +121,9 @@ class LeavesADaemon(Decay):
         if os.fork() == 0:
             os.setsid()
             sleeps = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
-            closed = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            os.write(write, str(subprocess.Popen(sleeps, **closed).pid).encode())
+            nowhere = subprocess.DEVNULL
+            daemon = subprocess.Popen(sleeps, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+            os.write(write, str(daemon.pid).encode())
             os._exit(0)
         os.wait()
         print(f"daemon={os.read(read, 20).decode()}", file=sys.stderr, flush=True)
