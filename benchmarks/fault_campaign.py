@@ -266,7 +266,7 @@ def _limited(command: list[str], allowed: tuple[int, ...]) -> Fate:
         os._exit(0)
     os.close(write)
     deadline = time.monotonic() + LIMIT_S
-    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+    while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
         if time.monotonic() > deadline:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -275,6 +275,8 @@ def _limited(command: list[str], allowed: tuple[int, ...]) -> Fate:
         time.sleep(0.01)
     with os.fdopen(read, "rb") as pipe:
         said = pipe.read().decode(errors="replace")
+    if ended[1]:
+        return TRACEBACK, f"it died with status {ended[1]}"
     return (TRACEBACK, said[-600:]) if said else (SURVIVED, "")
 
 

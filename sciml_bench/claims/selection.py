@@ -15,7 +15,7 @@ import psutil
 from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter
 from sciml_bench.adapters.registry import adapter, missing
 from sciml_bench.claims.claim import LATER, Claim, Side, Workload
-from sciml_bench.errors import ProblemError, ProblemWarning
+from sciml_bench.errors import ProblemError, ProblemWarning, StoreError
 from sciml_bench.host import environments
 from sciml_bench.host.nvidia import is_present
 from sciml_bench.measure.steady import FEWEST_SAMPLES
@@ -239,7 +239,11 @@ def _absent_environments(claim: Claim, adapters: Mapping[str, Adapter]) -> str:
             base for base, _, other in (item.partition(AT) for item in claim.adapters) if other == name
         )
         extras = tuple(dict.fromkeys(adapters[base].extra for base in users if adapters[base].extra))
-        if name not in environments.names() or environments.read(name).requirements != requirements:
+        try:
+            known = environments.read(name).requirements if name in environments.names() else ()
+        except StoreError as error:
+            return str(error)
+        if known != requirements:
             commands.append(environments.command(name, requirements, extras))
     return f"it needs other releases side by side; run: {' && '.join(commands)}" if commands else ""
 

@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -117,8 +118,8 @@ def cure(environment: Environment) -> str:
 
 def command(name: str, requirements: Sequence[str], extras: Sequence[str]) -> str:
     """The command that makes an environment."""
-    quoted = "".join(f" '{item}'" for item in requirements)
-    return f"sciml-bench env make {name}{quoted}{''.join(f' --extra {extra}' for extra in extras)}"
+    options = (word for extra in extras for word in ("--extra", extra))
+    return shlex.join(["sciml-bench", "env", "make", name, *requirements, *options])
 
 
 def folder() -> Path:

@@ -9,6 +9,7 @@ import psutil
 
 # The processes that can see each other: a container with another table of processes may share the folder.
 _NAMESPACE = Path("/proc/self/ns/pid")
+_ENDED = ("Z", "X")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -35,7 +36,9 @@ def started(pid: int) -> str:
     """
     try:
         # After the name, which may contain anything.
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        # One that has ended keeps its number until its parent looks, which some containers never do.
+        return "" if fields[0] in _ENDED else fields[19]
     except (OSError, IndexError):
         pass
     try:

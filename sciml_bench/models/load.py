@@ -20,6 +20,7 @@ from sciml_bench.problem.model import to_double
 from sciml_bench.problem.network import hash_of
 from sciml_bench.problem.reader import MAX_BYTES, Document, Reader
 from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
+from sciml_bench.record.lines import leads_outside
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training
@@ -203,6 +204,9 @@ def _from_file(document: Document, name: str, slots: tuple[Slot, ...]) -> tuple[
         cure = "Name a .npz file in the folder of this file, without any path."
         raise document.error(f"'{name}' cannot be a file of weights.", "weights", "file", cure)
     path = document.path.parent / name
+    if leads_outside(path, document.path):
+        cure = "Put the file itself there."
+        raise document.error(f"{name} is a link out of the folder of this file.", "weights", "file", cure)
     try:
         return initial.read(path, slots)
     except OSError as error:

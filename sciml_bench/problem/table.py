@@ -86,7 +86,7 @@ def read_cells(reader: Reader, name: str, table: str, key: str) -> tuple[list[st
     """
     document, path = reader.document, reader.document.path.with_name(name)
     try:
-        if leads_outside(path):
+        if leads_outside(path, document.path):
             cure = "Put the file itself there."
             raise document.error(f"{path.name} is a link out of the folder of the problem file.", table, key, cure)
         if is_special(path):

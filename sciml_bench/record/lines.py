@@ -91,9 +91,14 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
-def leads_outside(path: Path) -> bool:
-    """Return whether a path is a link out of its folder, by which a stranger's file would show another one."""
-    return not path.resolve().is_relative_to(path.parent.resolve())
+def leads_outside(path: Path, named_by: Path) -> bool:
+    """Return whether a path is a link out of its folder, by which a stranger's file would show another one.
+
+    It may be a link to where the file that names it is: some installers link every file.
+    """
+    # A path's own ``resolve`` raises for a link to itself.
+    target, folder, named = (Path(os.path.realpath(item)) for item in (path, path.parent, named_by))
+    return not (target.is_relative_to(folder) or target.parent == named.parent)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -68,31 +68,25 @@ class Rest:
         return bool(self.lost or self.handed_over or self.begun)
 
 
-class Sign(Protocol):
-    """Shows other processes that this one measures a run; raises if another one took it over."""
-
-    def __call__(self, *, at_once: bool = False) -> object:
-        """Do it now, or if the last time was a while ago."""
-
-
 def execute(
     plan: Plan,
     run: Run,
     watcher: Watcher | None = None,
     engine: Engine | None = None,
-    sign: Sign = lambda **_: None,
+    check: Callable[[], object] = lambda: None,
 ) -> Rest:
     """Measure the rest of a plan, and repeat each disturbed group of cells once.
 
-    Returns the remaining rest. ``KeyboardInterrupt`` leaves a valid run that can be resumed.
+    ``check`` is called before a record is written, and raises if the run is not this process's any more. Returns the
+    remaining rest. ``KeyboardInterrupt`` leaves a valid run that can be resumed.
     """
     with engine or LocalEngine(run.environment_hash) as chosen:
-        return _Execution(plan, run, watcher or Silent(), chosen, sign).carry_out()
+        return _Execution(plan, run, watcher or Silent(), chosen, check).carry_out()
 
 
 class _Execution:
-    def __init__(self, plan: Plan, run: Run, watcher: Watcher, engine: Engine, sign: Sign):
-        self._plan, self._run, self._watcher, self._engine, self._sign = plan, run, watcher, engine, sign
+    def __init__(self, plan: Plan, run: Run, watcher: Watcher, engine: Engine, check: Callable[[], object]):
+        self._plan, self._run, self._watcher, self._engine, self._check = plan, run, watcher, engine, check
         self._history = History.of_run(run)
         self._places = {(slot.block, slot.order): place for place, slot in enumerate(plan.slots, start=1)}
         self._shown: tuple[Unit, int] | None = None
@@ -150,7 +144,6 @@ class _Execution:
         return Step(cell, place, self._places[place.block, place.order], len(self._plan.slots))
 
     def _told(self, told: Told) -> None:
-        self._sign()
         if self._shown != (told.unit, told.index):
             self._shown = told.unit, told.index
             job = told.unit.jobs[told.index]
@@ -158,7 +151,7 @@ class _Execution:
         self._watcher.event(told.event)
 
     def _keep(self, record: Record) -> None:
-        self._sign(at_once=True)
+        self._check()
         self._run.append(record)
         self._history.keep(record)
         self._watcher.finished(self._step(record.cell, record.placement), record)

@@ -15,7 +15,7 @@ from sciml_bench.engine.unit import Unit, unit_id
 from sciml_bench.errors import StoreError
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import PLAN, Run, environment_hash
-from sciml_bench.run.owner import owned
+from sciml_bench.run.owner import Ownership, owned
 from sciml_bench.run.shard import UNIT, Shard, is_complete
 
 _SHOWN_HASH, _SHOWN_DIFFERENCES = 12, 3
@@ -57,11 +57,11 @@ def merge(run: Run, folders: Sequence[Path]) -> Merged:
             was measured by other software, or measures a block of a problem that the run, or another shard, has
             from elsewhere; or another process appends to the run. Nothing is changed then.
     """
-    with owned(run.folder):
-        return _merge(run, [Shard.open(folder) for folder in shards_in(folders)])
+    with owned(run.folder) as ownership:
+        return _merge(run, [Shard.open(folder) for folder in shards_in(folders)], ownership)
 
 
-def _merge(run: Run, shards: Sequence[Shard]) -> Merged:
+def _merge(run: Run, shards: Sequence[Shard], ownership: Ownership) -> Merged:
     Run.resume(run.folder)
     in_run: dict[Place, dict[str, Record]] = defaultdict(dict)
     for record in run.records(on_damage=lambda _: None):
@@ -89,6 +89,7 @@ def _merge(run: Run, shards: Sequence[Shard]) -> Merged:
     for shard, records in missing:
         run.keep_environment(shard.environment)
         for record in records:
+            ownership.check()
             run.append(record)
     handed_over = sorted(path.stem for path in (run.folder / UNITS).glob("*.json"))
     measured = {unit_id(*place) for place, records in in_run.items() if records} | {shard.unit.id for shard in shards}

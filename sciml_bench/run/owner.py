@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-import time
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -20,90 +20,100 @@ from sciml_bench.record.text import printable
 OWNER = "owner.json"
 """The file in a run's folder; it is there while a process appends to the run, and after one that was killed."""
 
-SILENT_S = 600.0
-"""An owner that this process cannot see counts as ended after this time without a sign, or after twice the limit of a
-phase if that is longer: workers report at the end of each phase."""
-
 SIGN_EVERY_S = 20.0
+SILENT_S = 600.0
+"""An owner that this process cannot see counts as ended after this time without a sign."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, and after how many seconds without a sign it has ended."""
+    """A process among all that may share a folder."""
 
     host: str
     boot: str
     namespace: str
     pid: int
     started: str
-    silent_s: float = SILENT_S
 
     @classmethod
-    def this_process(cls, phase_limit_s: float = 0.0) -> Owner:
+    def this_process(cls) -> Owner:
         """The identity of this process."""
         pid = os.getpid()
-        place = (socket.gethostname(), identity.boot(), identity.namespace())
-        return cls(*place, pid, identity.started(pid), max(SILENT_S, 2 * phase_limit_s))
+        return cls(socket.gethostname(), identity.boot(), identity.namespace(), pid, identity.started(pid))
 
     def is_visible(self) -> bool:
         """Return whether its number means the same process here."""
-        return bool(self.boot) and (self.boot, self.namespace) == (identity.boot(), identity.namespace())
+        here = (identity.boot(), identity.namespace())
+        return (self.boot, self.namespace) == here and (bool(self.boot) or self.host == socket.gethostname())
 
     def has_ended(self, silent_s: float) -> bool:
         """Return whether it has ended, judged by its process or by the seconds since its last sign."""
-        return identity.started(self.pid) != self.started if self.is_visible() else silent_s > self.silent_s
+        return identity.started(self.pid) != self.started if self.is_visible() else silent_s > SILENT_S
 
 
 class Ownership:
-    """A run that this process owns; ``sign`` shows others that it still does."""
+    """A run that this process owns. A thread shows others that it still does."""
 
     def __init__(self, path: Path, owner: Owner):
         self._path, self._owner = path, owner
-        self._signed_s = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sign, name="owner", daemon=True)
+        self._thread.start()
 
-    def sign(self, *, at_once: bool = False) -> None:
-        """Leave a sign, every few seconds at most unless it is wanted ``at_once``.
+    def _sign(self) -> None:
+        while not self._ended.wait(SIGN_EVERY_S):
+            with suppress(OSError):
+                os.utime(self._path)
+
+    def check(self) -> None:
+        """Check that no other process took the run over.
 
         Raises:
-            StoreError: another process took the run over.
+            StoreError: one did.
         """
-        now = time.monotonic()
-        if not at_once and now - self._signed_s < SIGN_EVERY_S:
+        try:
+            found = _decoded(self._path.read_bytes())
+        except FileNotFoundError:
+            found = None
+        except OSError:
+            # A file system that fails for a moment: the next check sees.
             return
-        self._signed_s = now
-        if (found := _read(self._path)) != self._owner:
+        if found != self._owner:
             by = "its owner's file was removed" if found is None else _described(found)
             raise StoreError(f"{self._path.parent} was taken over ({by}): nothing more is written to it from here.")
-        with suppress(OSError):
-            os.utime(self._path)
 
     def give_up(self) -> None:
         """Remove the file, if it is still this process's."""
+        self._ended.set()
+        self._thread.join()
         if _read(self._path) == self._owner:
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._path.unlink()
 
 
 @contextmanager
-def owned(folder: Path, phase_limit_s: float = 0.0) -> Iterator[Ownership]:
+def owned(folder: Path) -> Iterator[Ownership]:
     """Own a run in the body.
 
     Raises:
         StoreError: another process owns it, or the folder cannot be written.
     """
-    owner, path = Owner.this_process(phase_limit_s), folder / OWNER
+    owner, path = Owner.this_process(), folder / OWNER
     refuse_owned(folder)
-    with suppress(OSError):
-        # A killed process left it.
-        path.unlink()
+    private = folder / f".{OWNER}.{owner.pid}.{threading.get_ident()}"
     try:
-        with path.open("x", encoding="utf-8") as file:
-            json.dump(asdict(owner), file)
+        _remove_ended(path, private)
+        private.write_text(json.dumps(asdict(owner)), encoding="utf-8")
+        _publish(private, path)
     except FileExistsError:
         # Two began at once, and the other one was first.
         refuse_owned(folder)
         raise StoreError(f"another process has just begun to measure {folder}: wait for it to end.") from None
     except OSError as error:
-        raise store_error("create", path, error) from error
+        raise store_error("write", path, error) from error
+    finally:
+        with suppress(OSError):
+            private.unlink(missing_ok=True)
     ownership = Ownership(path, owner)
     try:
         yield ownership
@@ -128,9 +138,33 @@ def refuse_owned(folder: Path) -> None:
     )
 
 
+def _remove_ended(path: Path, private: Path) -> None:
+    """Remove the file of an owner that has ended; one that was published meanwhile is put back."""
+    try:
+        path.rename(private)
+    except FileNotFoundError:
+        return
+    owner = _read(private)
+    if owner is not None and not owner.has_ended(_silent_s(private)):
+        _publish(private, path)
+        raise FileExistsError
+
+
+def _publish(private: Path, path: Path) -> None:
+    """Give a whole file its name, unless that exists: :class:`FileExistsError`."""
+    try:
+        path.hardlink_to(private)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links.
+        with path.open("xb") as file:
+            file.write(private.read_bytes())
+
+
 def _silent_s(path: Path) -> float:
     """Seconds since the file was touched, by the clock of its file system, which machines may not share."""
-    probe = path.with_name(f".{OWNER}.{os.getpid()}")
+    probe = path.with_name(f".{OWNER}.{os.getpid()}.now")
     try:
         probe.touch()
         now_s = probe.stat().st_mtime
@@ -143,8 +177,15 @@ def _silent_s(path: Path) -> float:
 def _read(path: Path) -> Owner | None:
     """The owner in the file; ``None`` without one, or if the file is damaged."""
     try:
-        return decode(Owner, parse(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return _decoded(path.read_bytes())
+    except OSError:
+        return None
+
+
+def _decoded(text: bytes) -> Owner | None:
+    try:
+        return decode(Owner, parse(text.decode()))
+    except ValueError:
         return None
 
 

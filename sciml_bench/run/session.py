@@ -20,7 +20,7 @@ from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash
 from sciml_bench.run.executor import Rest, Watcher, execute
-from sciml_bench.run.owner import owned, refuse_owned
+from sciml_bench.run.owner import owned
 from sciml_bench.run.planning import newest_runs
 from sciml_bench.run.schedule import remaining
 
@@ -61,8 +61,8 @@ class Session:
         temporary.sweep()
         strays.sweep()
         try:
-            with terminable(), owned(self.run.folder, self.plan.settings.timeout_s) as ownership:
-                self.rest = execute(self.plan, self.run, watcher, engine, ownership.sign)
+            with terminable(), owned(self.run.folder) as ownership:
+                self.rest = execute(self.plan, self.run, watcher, engine, ownership.check)
         except KeyboardInterrupt:
             self.interrupted = True
         return not self.interrupted and not self.rest
@@ -118,8 +118,9 @@ def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, 
     for run in newest_runs(folder):
         if hash_of(run) != plan.hash:
             continue
-        refuse_owned(run.folder)
-        resumed = Run.resume(run.folder)
+        with owned(run.folder):
+            # It may cut off half a line.
+            resumed = Run.resume(run.folder)
         if not remaining(plan, resumed):
             return None, f"the newest run of this plan, {run.folder.name}, is finished"
         if run.environment_hash == environment:

@@ -127,7 +127,9 @@ older = ["scipy==1.15.0"]
         (ENVIRONMENTS, "scipi@older", "unknown adapter 'scipi'"),
         ("[environments]\nolder = []", "scipy@older", "'older' cannot be an environment"),
         ('[environments]\n"ol der" = ["scipy==1"]', "scipy", "'ol der' cannot be an environment"),
-        ('[environments]\nolder = ["scipy => 1"]', "scipy@older", "'scipy => 1' does not name a package"),
+        ('[environments]\nolder = ["scipy => 1"]', "scipy@older", "'scipy => 1' is not a release of a package"),
+        ("[environments]\nolder = [\"scipy==1; extra == '$(id)'\"]", "scipy@older", "is not a release of a package"),
+        ('[environments]\nolder = ["scipy @ https://example.org/x"]', "scipy@older", "is not a release of a package"),
         ('[environments]\nolder = "scipy==1"', "scipy@older", "must be a list of sentences"),
     ],
 )
@@ -145,7 +147,7 @@ def test_a_claim_about_releases_names_the_commands_that_make_their_environments(
     assert jsonschema.validate(tomllib.loads(path.read_text()), schema()) is None
     assert claim.adapters == ("julia", "scipy@older", "scipy")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    command = "sciml-bench env make older 'scipy==1.15.0'"
+    command = "sciml-bench env make older scipy==1.15.0"
     assert obstacle(claim, adapters(), cpu_only=True) == f"it needs other releases side by side; run: {command}"
     assert needed(claim, adapters()) == ("julia", "scipy@older", "scipy")
     folder = tmp_path / "sciml-bench" / "environments" / "older"
@@ -153,6 +155,8 @@ def test_a_claim_about_releases_names_the_commands_that_make_their_environments(
     made = Environment("older", ("scipy==1.16.0",), (), "3.11.0", "")
     (folder / "environment.json").write_text(json.dumps(asdict(made)))
     assert command in obstacle(claim, adapters(), cpu_only=True), "made from other packages"
+    (folder / "environment.json").write_text("{")
+    assert "not the record of an environment" in obstacle(claim, adapters(), cpu_only=True)
 
 
 FIRST_CALL = """

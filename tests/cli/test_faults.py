@@ -83,11 +83,20 @@ def test_a_link_out_of_the_folder_shows_nothing_of_its_file(tmp_path: Path, caps
     shown = capsys.readouterr().err
     assert "fit.csv is a link out of the folder of the problem file. Put the file itself there." in shown
     assert "hidden" not in shown
-    # A link within the folder is a name like any other.
+    (folder / "fit.csv").unlink()
+    (folder / "fit.csv").symlink_to("fit.csv")
+    assert main(["describe", str(folder / "fit.toml")]) == exits.USAGE
+    assert "fit.csv cannot be read" in capsys.readouterr().err
+    # A link within the folder is a name like any other, and some installers link every file to a store.
     (folder / "fit.csv").unlink()
     (folder / "own.csv").write_text("t,y\n1,0.4\n")
     (folder / "fit.csv").symlink_to("own.csv")
     assert main(["describe", str(folder / "fit.toml")]) == exits.OK
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    for name in ("fit.toml", "fit.csv"):
+        (installed / name).symlink_to(folder / name)
+    assert main(["describe", str(installed / "fit.toml")]) == exits.OK
 
 
 @pytest.mark.parametrize("what", ["problem", "data", "records"])

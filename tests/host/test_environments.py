@@ -98,7 +98,7 @@ def test_a_damaged_record_is_named():
 def test_a_lock_that_was_changed_breaks_the_environment():
     environment, _ = made()
     (environment.folder / "lock.txt").write_text("diffrax==0.7.2\n")
-    assert "was changed; run: sciml-bench env make older 'diffrax==0.7.1' --extra jax" in str(environment.broken)
+    assert "was changed; run: sciml-bench env make older diffrax==0.7.1 --extra jax" in str(environment.broken)
     environment.interpreter.unlink()
     assert "lost its interpreter" in str(environment.broken)
 
