@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.base import FloatArray, Program
 from sciml_bench.emit import source
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import SolverFailure
@@ -86,6 +86,17 @@ def gradient_error(problem: str, program: Program, point: Point) -> float:
     expected = np.array([float(value) for value in reference.gradient])
     found = program.read_gradient(program.gradient(inputs)).gradient
     return float(np.linalg.norm(size * (found - expected)) / np.linalg.norm(size * expected))
+
+
+def digits_of(problem: str, states: FloatArray) -> float:
+    """Correct digits of the worst state of a catalog problem, at the worst saved time."""
+    loaded = catalog.load(problem)
+    reference = find(loaded)
+    assert reference is not None
+    expected = np.array([[float(value) for value in row] for row in reference.solution])
+    assert states.shape == expected.shape
+    scale = np.array(loaded.numbers().atol_scale) + np.abs(expected)
+    return float(-np.log10(np.max(np.abs(states - expected) / scale)))
 
 
 def robertson_errors(cell: Cell, rtol: float, atol: float = 1e-7) -> list[float]:
