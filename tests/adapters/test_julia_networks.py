@@ -69,5 +69,7 @@ def test_losses_are_those_of_diffrax(found):
 
 def test_a_training_that_diverges_has_an_outcome_and_keeps_its_curve(found):
     gone = decode(Trained, found["training"]["diverging"])
-    assert gone.outcome in (Outcome.NONFINITE, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW), gone.message
+    assert gone.outcome in (Outcome.DIVERGED, Outcome.NONFINITE, Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW), (
+        gone.message
+    )
     assert 1 <= len(gone.losses) < STEPS

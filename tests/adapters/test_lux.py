@@ -128,7 +128,7 @@ class TestInJulia:
                 assert point[kind]["inside"]["compile_ns"] == [0] * len(point[kind]["ns"])
 
     def test_versions_and_threads_are_read_back(self, found: dict[str, Any]) -> None:
-        end = found["flat"]["end"]
+        end = found["flat"]["end"]["worker"]
         assert {"julia", "juliacall", "Lux", "NNlib", "Optimisers", "Zygote"} <= set(end["versions"])
         assert (end["threads"]["threads_julia"], end["threads"]["threads_blas"]) == ("1", "1")
         # Its solvers would be part of what a user of Lux waits for.

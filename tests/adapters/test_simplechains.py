@@ -151,7 +151,7 @@ class TestInJulia:
         assert found["held"]["after"] == found["held"]["alone"]
 
     def test_versions_and_threads_are_read_back(self, found: dict[str, Any]) -> None:
-        end = found["perceptron"]["end"]
+        end = found["perceptron"]["end"]["worker"]
         assert {"julia", "juliacall", "LoopVectorization", "Optimisers", "SimpleChains"} <= set(end["versions"])
         assert end["threads"]["threads_julia"] == "1"
         assert "Lux" not in end["versions"]
