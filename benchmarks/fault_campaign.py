@@ -209,20 +209,8 @@ def hostile_file(chance: random.Random, folder: Path) -> Fate:
 
 
 _NUMBERS = (
-    "nan",
-    "inf",
-    "-inf",
-    "1e999",
-    "1e-400",
-    "0",
-    "-1",
-    "10_000_000_000",
-    "true",
-    "1979-05-27",
-    "[]",
-    "{}",
-    "[[[[]]]]",
-)
+    "nan", "inf", "-inf", "1e999", "1e-400", "0", "-1", "10_000_000_000", "true", "1979-05-27", "[]", "{}", "[[[[]]]]",
+)  # fmt: skip
 _WORDS = (
     "", "x" * 5000, "(" * 400 + "y" + ")" * 400, "y" + " + y" * 3000, "y**y**y**y", "1/0", "exp(exp(exp(exp(9))))",
     "sum(sum(sum(y)))", "lambda: 0", "y if y else y", "{y}", "__import__('os').system('true')", "../../../etc/passwd",
