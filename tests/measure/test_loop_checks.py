@@ -55,6 +55,10 @@ def test_calls_that_differ_every_time_are_not_invalid_by_chance() -> None:
     assert Outcome.INVALID not in {point_of("SumsInAnyOrder").solve.outcome for _ in range(60)}
 
 
+def test_noise_on_remembered_outputs_does_not_pass_by_chance() -> None:
+    assert {point_of("RemembersAndShakes").solve.outcome for _ in range(60)} == {Outcome.INVALID}
+
+
 def test_processors_are_not_counted_where_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0, 1}, raising=False)
     assert point_of("UsesTwoProcessors").solve.outcome is Outcome.OK
