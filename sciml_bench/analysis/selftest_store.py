@@ -59,7 +59,7 @@ class Writer:
         self._now = now
         self._environment = environment
         self.environment_hash = environment_hash(environment)
-        self.folder = results / FOLDER / f"{now:%Y-%m-%dT%H-%M-%S}"
+        self.folder = results / FOLDER / f"{now:%Y-%m-%dT%H-%M-%SZ}"
         try:
             self.folder.mkdir(parents=True)
         except OSError as error:
@@ -132,7 +132,10 @@ def earlier(run: Run) -> Earlier | None:
 
 def _made_at(run: Run) -> datetime.datetime:
     """The time in the name of a run's folder; ``ValueError`` if it has another name."""
-    return datetime.datetime.strptime(run.folder.name[:19], "%Y-%m-%dT%H-%M-%S").astimezone()
+    name = run.folder.name
+    # Earlier versions named runs by local time.
+    zone = datetime.UTC if name[19:20] == "Z" else None
+    return datetime.datetime.strptime(name[:19], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=zone).astimezone()
 
 
 def newest(results: Path, machine: str = "") -> SelfTest | None:

@@ -29,8 +29,8 @@ Kinds, one figure for each problem and division (from profile on: across problem
 \b
 Examples:
   sciml-bench plot work-precision
-  sciml-bench plot gradient-precision results/2026-11-21T10-31-05_stiff_quick --problem robertson -o robertson.pdf
-  sciml-bench plot profile 2026-11-21T10-31-05_stiff_standard -o profile.svg
+  sciml-bench plot gradient-precision results/2026-11-21T10-31-05Z_stiff_quick --problem robertson -o robertson.pdf
+  sciml-bench plot profile 2026-11-21T10-31-05Z_stiff_standard -o profile.svg
   sciml-bench plot stability --problem robertson --json
 
 \b

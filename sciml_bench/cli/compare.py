@@ -41,7 +41,7 @@ class Percent(click.ParamType):
 @click.command(
     epilog="""\b
 Examples:
-  sciml-bench compare 2026-11-21T10-31-05_stiff_quick 2026-11-22T09-12-44_stiff_quick
+  sciml-bench compare 2026-11-21T10-31-05Z_stiff_quick 2026-11-22T09-12-44Z_stiff_quick
   sciml-bench compare results/old results/new -k 'not torch' --band 3%
   sciml-bench compare results/old results/new --repeated results/old-again --repeated results/history
   sciml-bench compare results/old --of 'scipy and radau' --with 'diffrax and kvaerno5'

@@ -46,9 +46,9 @@ class Price(click.ParamType):
     epilog="""\b
 Examples:
   sciml-bench export --to csv -o samples.csv
-  sciml-bench export results/2026-11-21T10-31-05_stiff_quick --to parquet -o samples.parquet
+  sciml-bench export results/2026-11-21T10-31-05Z_stiff_quick --to parquet -o samples.parquet
   sciml-bench export --to json --summary --price-per-hour 2.50
-  sciml-bench export 2026-11-21T10-31-05_stiff_standard --to latex -o tables.tex
+  sciml-bench export 2026-11-21T10-31-05Z_stiff_standard --to latex -o tables.tex
 
 \b
 Exit codes:

@@ -22,7 +22,7 @@ _SILENT_S = 1.0
     epilog="""\b
 Examples:
   sciml-bench report
-  sciml-bench report 2026-11-21T10-31-05_stiff_quick -o report.html
+  sciml-bench report 2026-11-21T10-31-05Z_stiff_quick -o report.html
   sciml-bench report results/old results/new -o both.html
 """
 )

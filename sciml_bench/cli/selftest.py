@@ -60,7 +60,7 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
     alternating by turns, so that what a label or a place is worth shows. The figures are kept, and head the reports of
     runs on this machine.
     """
-    from datetime import datetime
+    from datetime import UTC, datetime
 
     from sciml_bench.analysis.selftest_store import Writer
     from sciml_bench.host.environment import environment_facts
@@ -69,7 +69,7 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
     measured, interrupted = Measured(), False
     chosen = workload()
     with one_at_a_time(wait):
-        writer = Writer(out, environment_facts(), datetime.now())
+        writer = Writer(out, environment_facts(), datetime.now(UTC))
         click.echo(f"measuring for {minutes:g} minutes; Ctrl-C ends it early and keeps the measurements", err=True)
         try:
             with _telling() as tell:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   sciml-bench show
-  sciml-bench show results/2026-11-21T10-31-05_stiff_smoke
-  sciml-bench show 2026-11-21T10-31-05_stiff_smoke --all
-  sciml-bench show 2026-11-21T10-31-05_stiff_smoke --json
+  sciml-bench show results/2026-11-21T10-31-05Z_stiff_smoke
+  sciml-bench show 2026-11-21T10-31-05Z_stiff_smoke --all
+  sciml-bench show 2026-11-21T10-31-05Z_stiff_smoke --json
 """
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.RUNS)

@@ -15,8 +15,8 @@ from sciml_bench.cli.options import json_option, out_option
     epilog="""\b
 Examples:
   sciml-bench verify
-  sciml-bench verify results/2026-11-21T10-31-05_stiff_quick
-  sciml-bench verify 2026-11-21T10-31-05_stiff_quick --json
+  sciml-bench verify results/2026-11-21T10-31-05Z_stiff_quick
+  sciml-bench verify 2026-11-21T10-31-05Z_stiff_quick --json
 
 \b
 Exit codes:

@@ -12,91 +12,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection
-from contextlib import suppress
-from pathlib import Path
 from typing import IO
-
-import psutil
 
 from sciml_bench.engine.event_log import Ending, EventLog
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
+from sciml_bench.engine.process_tree import ProcessTree
 from sciml_bench.host import strays
 from sciml_bench.host.nvidia import DeviceWatch
 from sciml_bench.measure.patience import Patience, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
 from sciml_bench.record.outcome import Outcome
-
-# A worker's process and everything that it started: how much memory they hold, and how they are ended.
-
-# Listing descendants reads every process of the host, so it happens less often than reading memory.
-_RESCAN_S = 2.0
-
-
-class ProcessTree:
-    """The process group that a worker leads, and descendants that left the group."""
-
-    def __init__(self, pid: int):
-        self._pid = pid
-        self._root = psutil.Process(pid)
-        self._children: dict[int, psutil.Process] = {}
-        self._scanned_s = time.monotonic()
-
-    def prefer_for_oom(self) -> None:
-        """If the host itself runs out of memory, let the kernel end the worker and not whoever waits for it."""
-        with suppress(OSError), Path(f"/proc/{self._pid}/oom_score_adj").open("w") as file:
-            file.write("1000")
-
-    @property
-    def pids(self) -> set[int]:
-        """The worker and its descendants, as last seen."""
-        return {self._pid, *self._children}
-
-    def rss_bytes(self) -> int:
-        """Resident memory of all processes together. Pages that forked processes share count for each of them."""
-        now = time.monotonic()
-        if now - self._scanned_s > _RESCAN_S:
-            self._scan()
-            self._scanned_s = now
-        return sum(_rss_bytes(process) for process in (self._root, *self._children.values()))
-
-    def ended(self) -> bool:
-        """Return whether the worker itself has ended; it may still wait to be reaped."""
-        try:
-            return self._root.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-        except psutil.NoSuchProcess:
-            return True
-
-    def end(self, grace_s: float) -> None:
-        """End every process: politely, then not.
-
-        Must be called before the worker is reaped: until then no other process can have its number.
-        """
-        self._scan()
-        if not self.ended():
-            self._signal(signal.SIGTERM)
-            deadline = time.monotonic() + grace_s
-            while not self.ended() and time.monotonic() < deadline:
-                time.sleep(0.01)
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._pid, number)
-        for process in self._children.values():
-            with suppress(psutil.Error):
-                process.send_signal(number)
-
-    def _scan(self) -> None:
-        with suppress(psutil.Error):
-            self._children |= {process.pid: process for process in self._root.children(recursive=True)}
-
-
-def _rss_bytes(process: psutil.Process) -> int:
-    try:
-        return process.memory_info().rss
-    except psutil.Error:
-        return 0
-
 
 _POLL_S = 0.25
 _EXIT_GRACE_S = 10.0
@@ -224,22 +149,24 @@ class WorkerWatch:
             if now_s >= self._poll_s:
                 self._poll_s = now_s + _POLL_S
                 self._check_memory()
-                self._patience.look()
+                self._patience.look(self._tree.stopped())
             if exit_s is not None and self._tree.ended():
                 self._drain()
                 return
             deadline_s = self._patience.deadline_s if exit_s is None else exit_s
-            if now_s >= deadline_s:
+            overdue = now_s >= deadline_s
+            if overdue and exit_s is not None:
                 # A worker that reported its end and then cannot exit has measured everything.
-                if exit_s is not None or self._pass_deadline():
-                    return
-                continue
-            wait_s = min(self._poll_s, deadline_s) - now_s
+                return
+            # This process may have been stopped while the worker went on: what that reported is read before it ends.
+            wait_s = 0.0 if overdue else min(self._poll_s, deadline_s) - now_s
             told = self._serve(wait_s if exit_s is None else min(wait_s, 0.01))
             if exit_s is None and (self._log.end is not None or self._told_all() or self._tree.ended()):
                 exit_s = time.monotonic() + _EXIT_GRACE_S
             elif told and exit_s is None:
                 self._patience.restart(self._limits.of_phase(self._log.phase))
+            elif overdue and self._pass_deadline():
+                return
 
     def _serve(self, wait_s: float) -> bool:
         """Serve the pipes that are ready; returns whether the worker reported something."""

@@ -10,10 +10,13 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.analysis.analysis import Analysis
@@ -22,6 +25,7 @@ from sciml_bench.errors import UsageError
 from sciml_bench.export import answers, cells
 from sciml_bench.export.formats import Column, Kind, Row
 from sciml_bench.host.extras import install_command
+from sciml_bench.record.lines import LONGEST_LINE_BYTES, numbered_lines
 from sciml_bench.record.migration import PLACES_OF_3, SCHEMA
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
@@ -129,9 +133,6 @@ _COLUMNS = {
     "training": _TRAINING,
 }
 
-# A record with very many samples is a long line.
-_LONGEST_LINE_BYTES = 2**29
-
 CREATE_RAW = f"""
 CREATE TABLE raw ("run" VARCHAR, "line" BIGINT, {", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())})"""
 
@@ -150,7 +151,7 @@ def insert_raw(with_points: bool, with_training: bool) -> str:
 INSERT INTO raw BY NAME
 SELECT ? AS "run", row_number() OVER () AS "line", {chosen}
 FROM read_json(?, format = 'newline_delimited', columns = {{{described}}}, ignore_errors = true,
-               maximum_object_size = {_LONGEST_LINE_BYTES})
+               maximum_object_size = {LONGEST_LINE_BYTES})
 WHERE record_id IS NOT NULL AND cell IS NOT NULL AND "schema" BETWEEN 1 AND {SCHEMA}"""
 
 
@@ -340,8 +341,8 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
     if named - _ANALYSED.keys():
         for run in runs:
             if run.records_path.is_file():
-                path = str(run.records_path.resolve())
-                (read,) = connection.execute(insert, [run.folder.name, path]).fetchone() or (0,)
+                with _readable(run) as path:
+                    (read,) = connection.execute(insert, [run.folder.name, str(path)]).fetchone() or (0,)
                 left_out += _lines(run) - read
     for view in (*OF_RECORDS, *(OF_POINTS if with_points else ())):
         connection.execute(view)
@@ -350,10 +351,22 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
     return left_out
 
 
+@contextmanager
+def _readable(run: Run) -> Iterator[Path]:
+    """The records' file, or a copy without lines that are too long: DuckDB stops at such a line."""
+    path = run.records_path.resolve()
+    if path.stat().st_size < LONGEST_LINE_BYTES:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        with copy.open("wb") as file:
+            file.writelines(line.rstrip(b"\n") + b"\n" for _, line in numbered_lines(path))
+        yield copy
+
+
 def _lines(run: Run) -> int:
     """Return the number of lines of the file; the last may have no line end."""
-    from sciml_bench.record.lines import numbered_lines
-
     return sum(1 for _, line in numbered_lines(run.records_path) if line.strip())
 
 

@@ -3,7 +3,8 @@
 A limit by wall clock alone ends a worker that others kept from its processors, and calls its solver slow. So what
 others take from the worker's processors, and what the host takes from this machine, does not count. The time of
 a worker that sleeps or hangs does, also beside others: a scheduler gives a share to whoever asks for it, and it has
-next to none. One that is kept from its processors for long ends at a multiple of the limit, by an outcome that says so.
+next to none. Neither does the time in which somebody stopped it. One that is kept from computing for long ends at a
+multiple of the limit, by an outcome that says so.
 """
 
 from __future__ import annotations
@@ -49,15 +50,22 @@ class Patience:
         self._now_s = now_s
         self._limit_s = self._start_s = 0.0
         self._first: Used | None = None
+        self._stopped_since_s: float | None = None
+        self._stopped_s = 0.0
         self.deadline_s = 0.0
 
     def restart(self, limit_s: float) -> None:
         """Restart the deadline: the worker reported something, or got its turn."""
         self._limit_s, self._start_s, self._first = limit_s, self._now_s(), None
+        self._stopped_since_s, self._stopped_s = None, 0.0
         self.deadline_s = self._start_s + limit_s
 
-    def look(self) -> None:
-        """Read the counters; later readings are compared with the first one after a restart."""
+    def look(self, stopped: bool = False) -> None:
+        """Read the counters, which are compared with those of the first look, and note that the worker is stopped."""
+        now_s = self._now_s()
+        if self._stopped_since_s is not None:
+            self._stopped_s += now_s - self._stopped_since_s
+        self._stopped_since_s = now_s if stopped else None
         if self._first is None and self._processors:
             self._first = self._used()
 
@@ -68,7 +76,7 @@ class Patience:
 
     def own_s(self) -> float:
         """Of these, those in which the processors were the worker's own."""
-        lost_s = self._lost_s()
+        lost_s = max(self._lost_s(), self._stopped_s)
         return self.wall_s - (lost_s if lost_s > _NOTICED * self._limit_s else 0.0)
 
     def ended(self) -> tuple[Outcome, str] | None:
@@ -77,6 +85,10 @@ class Patience:
         if own_s >= self._limit_s:
             return Outcome.TIMEOUT, f"ran past {self._limit_s:g} s"
         if wall_s >= MOST_WALL * self._limit_s:
+            if self._stopped_s > 0.5 * wall_s:
+                return Outcome.BUSY_TIMEOUT, (
+                    f"was stopped for {self._stopped_s:.3g} s of {wall_s:.3g} s; the limit is {self._limit_s:g} s"
+                )
             return Outcome.BUSY_TIMEOUT, (
                 f"had its processors for {own_s:.3g} s of {wall_s:.3g} s, others had them for the rest; the limit is "
                 f"{self._limit_s:g} s"

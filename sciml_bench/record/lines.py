@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import os
 import shutil
 import tempfile
@@ -101,13 +102,31 @@ def leads_outside(path: Path, named_by: Path) -> bool:
     return not (target.is_relative_to(folder) or target.parent == named.parent)
 
 
+LONGEST_LINE_BYTES = 2**26
+"""A line of more is damage: the longest records, of thousands of samples at each tolerance, have a tenth of it."""
+
+_SHOWN_BYTES = 1000
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1, one at a time; none if the file does not exist."""
+    """The lines of a file with their numbers from 1, one at a time; none if the file does not exist.
+
+    Of a line that is too long to be a record, the start alone, without an end.
+    """
     if is_special(path):
         raise StoreError(f"{path} is not a regular file: it cannot hold records.")
     try:
         with path.open("rb") as file:
-            yield from enumerate(file, start=1)
+            for number in itertools.count(1):
+                line = file.readline(LONGEST_LINE_BYTES)
+                if not line:
+                    return
+                whole = line.endswith(b"\n") or len(line) < LONGEST_LINE_BYTES
+                if not whole:
+                    line = line[:_SHOWN_BYTES]
+                    while (rest := file.readline(LONGEST_LINE_BYTES)) and not rest.endswith(b"\n"):
+                        pass
+                yield number, line
     except FileNotFoundError:
         return
     except OSError as error:

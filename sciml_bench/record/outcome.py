@@ -46,7 +46,7 @@ _SENTENCES = {
     Outcome.IMPORT_ERROR: "the framework could not be imported",
     Outcome.BUILD_ERROR: "the program could not be built or traced",
     Outcome.TIMEOUT: "the phase ran past its time limit and was ended",
-    Outcome.BUSY_TIMEOUT: "other work kept the worker from its processors until it was ended: no result of the solver",
+    Outcome.BUSY_TIMEOUT: "other work or a signal kept the worker from computing to the end: no result of the solver",
     Outcome.SLOW: "one call takes so long that the whole task takes far longer than by another way",
     Outcome.OUT_OF_MEMORY: "the worker ran past its memory limit",
     Outcome.MAX_STEPS: "the solver reached its maximum number of steps",
@@ -78,6 +78,8 @@ class SolverFailure(Exception):
     """
 
     def __init__(self, outcome: Outcome, message: str, trajectories: Trajectories | None = None):
+        if outcome is Outcome.OK:
+            raise ValueError(f"a failure has another outcome than ok: {message}")
         self.outcome = outcome
         self.trajectories = trajectories
         super().__init__(message)

@@ -58,14 +58,14 @@ class Run:
         locks: Mapping[str, str] | None = None,
         now: datetime.datetime | None = None,
     ) -> Run:
-        """A new folder ``parent/2026-11-21T10-31-05_name`` with plan and environment, and no records yet.
+        """A new folder ``parent/2026-11-21T10-31-05Z_name`` with plan and environment, and no records yet.
 
-        ``name`` describes the run, for example suite and profile; the time is local. A name that is taken gets a
-        number. A plan that depends on the folder is made from it, and may leave files there. The plan is written last:
-        a folder without one is not a run.
+        ``name`` describes the run, for example suite and profile; the time is UTC, so that names sort by age. A name
+        that is taken gets a number. A plan that depends on the folder is made from it, and may leave files there. The
+        plan is written last: a folder without one is not a run.
         """
-        now = now or datetime.datetime.now()
-        folder = _new_folder(parent, f"{now:%Y-%m-%dT%H-%M-%S}_{name}")
+        now = now or datetime.datetime.now(datetime.UTC)
+        folder = _new_folder(parent, f"{now:%Y-%m-%dT%H-%M-%SZ}_{name}")
         write_whole(folder / ENVIRONMENT, _pretty(environment))
         for lock, text in (locks or {}).items():
             path = folder / LOCKS / lock

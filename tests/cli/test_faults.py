@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +15,10 @@ import pytest
 
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
+from sciml_bench.export import query
+from sciml_bench.export.query import insert_raw
 from sciml_bench.problem.load import load_problem
+from sciml_bench.record import lines
 from sciml_bench.record.lines import whole, write_whole
 
 RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
@@ -176,3 +180,42 @@ def test_a_title_cannot_control_a_terminal(tmp_path: Path, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert "red [31m text" in shown
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+def test_a_line_too_long_for_a_record_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    longest = max(map(len, (RUN / "records.jsonl").read_bytes().splitlines())) + 2
+    for module in (lines, query):
+        monkeypatch.setattr(module, "LONGEST_LINE_BYTES", longest)
+    # DuckDB's own limit is stated in the text of its question.
+    monkeypatch.setattr(query, "insert_raw", lambda *args: insert_raw(*args).replace(str(2**26), str(longest)))
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run)
+    records = (RUN / "records.jsonl").read_text(encoding="utf-8")
+    (run / "records.jsonl").write_text(f"[{'1,' * longest}1]\n{records}", encoding="utf-8")
+    assert main(["query", "select count(*) as points from points", str(run), "--csv"]) == exits.OK
+    printed = capsys.readouterr()
+    assert printed.out == "points\n162\n"
+    assert "left out, since they hold no record: 1 lines" in printed.err
+    assert main(["verify", str(run)]) == exits.CHECK_FAILED
+    assert "INVALID lines: every line is a record" in capsys.readouterr().out
+    assert [number for number, _ in lines.numbered_lines(run / "records.jsonl")] == list(range(1, 56))
+
+
+def test_an_interruption_while_the_command_is_imported_has_no_traceback():
+    script = """
+import os, signal, sys
+from sciml_bench.__main__ import main
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "sciml_bench.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""

@@ -20,6 +20,7 @@ from stubs.tasks import stub_task
 from sciml_bench.engine import worker_process as watch
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.process_tree import ProcessTree
 from sciml_bench.measure.patience import Patience, Used
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.record.outcome import Outcome
@@ -181,15 +182,15 @@ def test_killed_by_somebody_else_is_a_crash():
 
 def test_killed_near_the_memory_limit_is_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # The script holds most of its limit and is then, when that was seen, ended as the kernel would end it.
-    seen, look = tmp_path / "seen", watch.ProcessTree.rss_bytes
+    seen, look = tmp_path / "seen", ProcessTree.rss_bytes
 
-    def watched(tree: watch.ProcessTree) -> int:
+    def watched(tree: ProcessTree) -> int:
         held = look(tree)
         if held > 300 * 2**20:
             seen.touch()
         return held
 
-    monkeypatch.setattr(watch.ProcessTree, "rss_bytes", watched)
+    monkeypatch.setattr(ProcessTree, "rss_bytes", watched)
     script = READ_TASK + (
         "held = bytearray(300 * 2**20)\n"
         f"while not os.path.exists({str(seen)!r}): time.sleep(0.01)\n"
@@ -261,6 +262,29 @@ def test_a_worker_that_others_kept_from_its_processors_is_no_failure_of_its_solv
     assert "others had them for the rest; the limit is 0.6 s" in measurement.message
     assert {point.outcome for point in measurement.points} == {Outcome.BUSY_TIMEOUT}
     assert any(reason.startswith("starved: ") for reason in measurement.noisy)
+
+
+def test_a_worker_that_somebody_stopped_is_no_failure_of_its_solver(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watch, "_POLL_S", 0.02)
+    measurement = measured(READ_TASK + "os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)", Limits(timeout_s=0.5))
+    assert measurement.outcome is Outcome.BUSY_TIMEOUT
+    assert "was stopped for" in measurement.message
+
+
+def test_reports_that_waited_while_this_process_was_stopped_count(monkeypatch: pytest.MonkeyPatch):
+    # Everything is reported and the limit is long past when the parent looks for the first time.
+    now = [0.0]
+
+    def look_late(_patience: Patience, stopped: bool = False) -> None:
+        if now[0] == 0.0:
+            time.sleep(1.0)
+        now[0] += 100.0
+
+    monkeypatch.setattr(Patience, "look", look_late)
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
+    monkeypatch.setattr(watch, "Patience", functools.partial(Patience, now_s=lambda: now[0]))
+    script = "".join(f"print({line!r}, flush=True)\n" for line in (*POINTS, OK))
+    assert measured(script, Limits(timeout_s=5.0)).outcome is Outcome.OK
 
 
 def test_peak_memory_of_a_killed_worker_is_what_was_seen():

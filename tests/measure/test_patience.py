@@ -87,6 +87,31 @@ def test_a_restart_forgets_what_was_taken_before():
     assert machine.wait() == (Outcome.TIMEOUT, "ran past 10 s", 10.0)
 
 
+def test_a_stopped_worker_is_no_failure_of_its_solver():
+    machine = Machine()
+    machine.patience.look(stopped=True)
+    for _ in range(8):
+        machine.own = 0.0
+        machine.pass_s(5.0)
+        machine.patience.look(stopped=True)
+    outcome, how = machine.patience.ended() or (None, "")
+    assert outcome is Outcome.BUSY_TIMEOUT
+    assert how == "was stopped for 40 s of 40 s; the limit is 10 s"
+
+
+def test_a_worker_that_goes_on_has_the_rest_of_its_limit():
+    machine = Machine()
+    machine.pass_s(4.0)
+    machine.patience.look(stopped=True)
+    machine.own = 0.0
+    machine.pass_s(20.0)
+    machine.patience.look()
+    machine.own = 1.0
+    assert machine.patience.own_s() == pytest.approx(4.0)
+    assert machine.patience.ended() is None
+    assert machine.wait() == (Outcome.TIMEOUT, "ran past 10 s", pytest.approx(6.0))
+
+
 def test_the_counters_of_this_machine():
     import os
 

@@ -29,13 +29,13 @@ def new_run(folder: Path) -> Run:
 
 def test_folder_has_time_and_name(tmp_path: Path):
     run = new_run(tmp_path)
-    assert run.folder == tmp_path / "results" / "2026-11-21T10-31-05_stiff_smoke"
+    assert run.folder == tmp_path / "results" / "2026-11-21T10-31-05Z_stiff_smoke"
     assert sorted(path.name for path in run.folder.iterdir()) == ["environment.json", "plan.json"]
 
 
 def test_name_that_is_taken_gets_a_number(tmp_path: Path):
     names = [new_run(tmp_path).folder.name for _ in range(3)]
-    assert names == [f"2026-11-21T10-31-05_stiff_smoke{suffix}" for suffix in ("", "-2", "-3")]
+    assert names == [f"2026-11-21T10-31-05Z_stiff_smoke{suffix}" for suffix in ("", "-2", "-3")]
 
 
 def test_plan_and_environment_come_back(tmp_path: Path):
@@ -216,7 +216,7 @@ def test_plan_that_cannot_be_written_leaves_no_half_file(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(StoreError, match="No space left"):
         new_run(tmp_path)
-    assert list((tmp_path / "results" / "2026-11-21T10-31-05_stiff_smoke").iterdir()) == []
+    assert list((tmp_path / "results" / "2026-11-21T10-31-05Z_stiff_smoke").iterdir()) == []
 
 
 @pytest.mark.parametrize("opener", [Run.open, Run.resume])

@@ -18,7 +18,7 @@ from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.selftest import head, lines
 
-NOW = datetime.datetime(2026, 3, 1, 12, 0, 0)
+NOW = datetime.datetime(2026, 3, 1, 12, 0, 0, tzinfo=datetime.UTC)
 
 
 def made(results: Path, now=NOW, interrupted=False, machine=MACHINE, **options):
