@@ -158,7 +158,7 @@ class WorkerWatch:
             if overdue and exit_s is not None:
                 # A worker that reported its end and then cannot exit has measured everything.
                 return
-            # This process may have been stopped while the worker went on: what that reported is read before it ends.
+            # This process may have been stopped while the worker ran: its reports are read before it is ended.
             wait_s = 0.0 if overdue else min(self._poll_s, deadline_s) - now_s
             told = self._serve(wait_s if exit_s is None else min(wait_s, 0.01))
             if exit_s is None and (self._log.end is not None or self._told_all() or self._tree.ended()):

@@ -61,7 +61,7 @@ class Patience:
         self.deadline_s = self._start_s + limit_s
 
     def look(self, stopped: bool = False) -> None:
-        """Read the counters, which are compared with those of the first look, and note that the worker is stopped."""
+        """Read the counters, which are compared with the first look, and note that the worker is stopped."""
         now_s = self._now_s()
         if self._stopped_since_s is not None:
             self._stopped_s += now_s - self._stopped_since_s

@@ -16,7 +16,7 @@ import pytest
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
 from sciml_bench.export import query
-from sciml_bench.export.query import insert_raw
+from sciml_bench.export.views import insert_raw
 from sciml_bench.problem.load import load_problem
 from sciml_bench.record import lines
 from sciml_bench.record.lines import whole, write_whole
