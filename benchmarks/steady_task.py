@@ -18,7 +18,7 @@ def steady_task(label: str, seconds: float) -> Task:
     return Task(
         cell=cell,
         program=adapter.program,
-        source=source(problem, adapter.target),
+        source=source(problem, adapter.target_of(cell)),
         numbers=problem.numbers(),
         points=(Point(RTOL, RTOL),),
         sampling=Sampling(

@@ -12,10 +12,11 @@ import numpy as np
 from numba import cfunc, njit
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Solution
 from sciml_bench.adapters.cyrk import METHODS
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
+from sciml_bench.adapters.numba.solves_only import SolvesOnly
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
@@ -64,8 +65,10 @@ class Solved(NamedTuple):
     failed: tuple[int, float] | None
 
 
-class CyrkProgram(Program):
+class CyrkProgram(SolvesOnly):
     """One method of ``nbsolve2_ivp``; the right-hand side reaches it as the address of a C function."""
+
+    library = "CyRK"
 
     def __init__(self, task: Task):
         self._numbers = numbers = task.numbers
@@ -75,7 +78,7 @@ class CyrkProgram(Program):
         self._times = [np.asarray(segment.times) for segment in self._segments]
         self._scale = np.asarray(numbers.atol_scale)
         self._clips = any(segment.clipped for segment in self._segments)
-        self._compiled = CompileTimes([*vars(self._source).values(), _solved])
+        self.compiled = CompileTimes([*vars(self._source).values(), _solved])
 
     @cached_property
     def _address(self) -> int:
@@ -117,12 +120,6 @@ class CyrkProgram(Program):
             y = ys[-1].copy()
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), steps, None)
 
-    def gradient(self, inputs: Inputs) -> Any:
-        raise SolverFailure(Outcome.UNSUPPORTED, "CyRK takes no gradients")
-
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: the solvers return when they are done."""
-
     def read_solution(self, output: Solved) -> Solution:
         if output.failed is not None:
             status, start = output.failed
@@ -132,15 +129,6 @@ class CyrkProgram(Program):
         if not np.all(np.isfinite(output.ys)):
             raise SolverFailure(Outcome.NONFINITE, "CyRK reports success with a state that is not finite")
         return Solution(output.ys, {"n_accepted": output.steps})
-
-    def read_gradient(self, output: Any) -> Gradient:
-        raise SolverFailure(Outcome.UNSUPPORTED, "CyRK takes no gradients")
-
-    def trace_count(self) -> int:
-        return self._compiled.count
-
-    def phases_ns(self) -> dict[str, int]:
-        return {"compile": self._compiled.ns}
 
     def versions(self) -> dict[str, str]:
         return {"CyRK": version("CyRK"), "numba": numba.__version__, "numpy": np.__version__}

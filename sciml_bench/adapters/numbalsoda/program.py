@@ -16,9 +16,10 @@ import numpy as np
 from numba import cfunc
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
+from sciml_bench.adapters.numba.solves_only import SolvesOnly
 from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
@@ -50,8 +51,10 @@ class Solved(NamedTuple):
     failed_at: float | None
 
 
-class NumbalsodaProgram(Program):
+class NumbalsodaProgram(SolvesOnly):
     """``lsoda`` or ``dop853``; the right-hand side reaches them as the address of a C function."""
+
+    library = "numbalsoda"
 
     def __init__(self, task: Task):
         self._numbers = numbers = task.numbers
@@ -61,7 +64,7 @@ class NumbalsodaProgram(Program):
         self._times = [np.asarray([segment.start, *segment.times]) for segment in self._segments]
         self._scale = min(numbers.atol_scale)
         self._clips = any(segment.clipped for segment in self._segments)
-        self._compiled = CompileTimes([*vars(self._source).values(), self._solver])
+        self.compiled = CompileTimes([*vars(self._source).values(), self._solver])
 
     @cached_property
     def _address(self) -> int:
@@ -100,12 +103,6 @@ class NumbalsodaProgram(Program):
             y = ys[-1]
         return Solved(saved[0] if len(saved) == 1 else np.concatenate(saved), None)
 
-    def gradient(self, inputs: Inputs) -> Any:
-        raise SolverFailure(Outcome.UNSUPPORTED, "numbalsoda takes no gradients")
-
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: the solvers return when they are done."""
-
     def read_solution(self, output: Solved) -> Solution:
         if output.failed_at is not None:
             message = (
@@ -117,15 +114,6 @@ class NumbalsodaProgram(Program):
         if not largest < RUNAWAY:
             raise SolverFailure(Outcome.NONFINITE, f"numbalsoda reports success with a state of {largest:g}")
         return Solution(output.ys, {})
-
-    def read_gradient(self, output: Any) -> Gradient:
-        raise SolverFailure(Outcome.UNSUPPORTED, "numbalsoda takes no gradients")
-
-    def trace_count(self) -> int:
-        return self._compiled.count
-
-    def phases_ns(self) -> dict[str, int]:
-        return {"compile": self._compiled.ns}
 
     def versions(self) -> dict[str, str]:
         return {"numbalsoda": version("numbalsoda"), "numba": numba.__version__, "numpy": np.__version__}

@@ -9,9 +9,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
+from sciml_bench.adapters.numba.solves_only import SolvesOnly
 from sciml_bench.adapters.sksundae import METHODS
 from sciml_bench.adapters.sksundae.solver import part_solver, solve_part
 from sciml_bench.adapters.time_grid import split
@@ -44,8 +45,10 @@ class Solved(NamedTuple):
     failed: tuple[int, str, float] | None = None
 
 
-class SundaeProgram(Program):
+class SundaeProgram(SolvesOnly):
     """``CVODE`` on each smooth part of the time span; a tolerance has its own objects, which are used again."""
+
+    library = "scikit-SUNDAE"
 
     def __init__(self, task: Task):
         self._numbers = numbers = task.numbers
@@ -56,7 +59,7 @@ class SundaeProgram(Program):
         self._scale = np.asarray(numbers.atol_scale)
         self._p = np.array(numbers.p, dtype=np.float64)
         self._solvers: dict[Point, list[Any]] = {}
-        self._compiled = CompileTimes(vars(self._source).values())
+        self.compiled = CompileTimes(vars(self._source).values())
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
         numbers, values = self._numbers, np.array(theta, dtype=np.float64)
@@ -90,12 +93,6 @@ class SundaeProgram(Program):
             ]
         return self._solvers[point]
 
-    def gradient(self, inputs: Inputs) -> Any:
-        raise SolverFailure(Outcome.UNSUPPORTED, "scikit-SUNDAE takes no gradients")
-
-    def synchronise(self, output: Any) -> None:
-        """Nothing to wait for: the solvers return when they are done."""
-
     def read_solution(self, output: Solved) -> Solution:
         if output.failed is not None:
             status, message, start = output.failed
@@ -104,15 +101,6 @@ class SundaeProgram(Program):
         if not np.all(np.isfinite(output.ys)):
             raise SolverFailure(Outcome.NONFINITE, "CVODE reports success with a state that is not finite")
         return Solution(output.ys, {"n_rhs_evaluations": output.n_rhs, "n_jacobian_evaluations": output.n_jacobian})
-
-    def read_gradient(self, output: Any) -> Gradient:
-        raise SolverFailure(Outcome.UNSUPPORTED, "scikit-SUNDAE takes no gradients")
-
-    def trace_count(self) -> int:
-        return self._compiled.count
-
-    def phases_ns(self) -> dict[str, int]:
-        return {"compile": self._compiled.ns}
 
     def versions(self) -> dict[str, str]:
         return {"scikit-sundae": version("scikit-sundae"), "numba": numba.__version__, "numpy": np.__version__}
