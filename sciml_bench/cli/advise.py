@@ -102,7 +102,7 @@ def advise(
     """
     from sciml_bench.analysis.as_given import as_given
     from sciml_bench.analysis.petab_jl import compared
-    from sciml_bench.importing.importer import is_petab, is_python
+    from sciml_bench.importing.forms import is_petab, is_python
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
     from sciml_bench.run.advising import advise as find

@@ -39,7 +39,7 @@ def as_problem_file(model: str, out: Path, t_span: tuple[float, ...] | None = No
         UsageError: the time span is missing, or the model has its own.
         ProblemError: the model cannot be written as a problem file.
     """
-    from sciml_bench.importing.importer import is_python
+    from sciml_bench.importing.forms import is_python
 
     name = model.rpartition(":")[2].lower() if is_python(model) else Path(model).stem
     converted = _converted(model, name, t_span)
@@ -58,7 +58,7 @@ def _converted(
     """The problem file of a model of another form, and files next to it, whose names begin with ``stem``; ``None`` for
     others. Notes are printed. ``numbers`` replace the y0 and p of a function.
     """
-    from sciml_bench.importing.importer import is_petab, is_python, is_sbml, of_petab, of_sbml, of_source
+    from sciml_bench.importing.forms import is_petab, is_python, is_sbml
 
     if t_span is not None and len(t_span) != 2:
         raise click.UsageError("--t-span takes two numbers, the start and the end")
@@ -66,18 +66,21 @@ def _converted(
         raise click.UsageError("--y0 and --p are for functions: other models have their own numbers")
     if t_span is not None and not (is_python(model) or is_sbml(model)):
         raise click.UsageError("--t-span is for SBML models and functions: other models have a time span")
+    if not (is_python(model) or is_petab(model) or is_sbml(model)):
+        return None
+    # Its frameworks take a second to import.
+    from sciml_bench.importing.importer import of_petab, of_sbml, of_source
+
     files: Mapping[str, str] = {}
     notes: Sequence[str] = ()
     if is_python(model):
         text = of_source(model, t_span=t_span, **numbers)
     elif is_petab(model):
         text, files, notes = of_petab(Path(model), stem)
-    elif is_sbml(model):
-        if t_span is None:
-            raise click.UsageError(f"{model} says not how long to solve: add --t-span 0,100")
-        text, notes = of_sbml(Path(model), (t_span[0], t_span[1]))
+    elif t_span is None:
+        raise click.UsageError(f"{model} says not how long to solve: add --t-span 0,100")
     else:
-        return None
+        text, notes = of_sbml(Path(model), (t_span[0], t_span[1]))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     return text, files

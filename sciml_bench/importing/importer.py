@@ -24,22 +24,6 @@ from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import Problem
 
 
-def is_python(source: str) -> bool:
-    """Return whether a model is named as a function of a Python file, ``FILE.py:NAME``."""
-    path, colon, name = source.rpartition(":")
-    return bool(colon) and path.endswith(".py") and name.isidentifier()
-
-
-def is_sbml(source: str) -> bool:
-    """Return whether a model is a file with the ending of SBML."""
-    return source.endswith((".xml", ".sbml"))
-
-
-def is_petab(source: str) -> bool:
-    """Return whether a model is a file with the ending of a PEtab problem."""
-    return source.endswith((".yaml", ".yml"))
-
-
 def of_source(source: str, **changes: Any) -> str:
     """The problem file of ``FILE.py:NAME``, which is run; ``changes`` replace its y0, p and t_span.
 
