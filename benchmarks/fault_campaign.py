@@ -280,6 +280,12 @@ def _limited(command: list[str], allowed: tuple[int, ...]) -> Fate:
 
 # Adapters that answer from memory, or work where nobody looks.
 
+LIARS = (
+    "RemembersWhatIsClose", "RemembersThePoint", "RemembersAndShakes", "ShakesByInput", "Extrapolates",
+    "LooseAfterFirst", "TightForTheScored", "ALittleLoose", "SolvesWhilePreparing", "PreparesTheTightest",
+    "WorksInNextPrepare", "WorksInReading",
+)  # fmt: skip
+
 
 def lying_adapter(chance: random.Random, _folder: Path) -> Fate:
     """One of the adapters that lie, at a random tolerance and number of calls."""
@@ -290,9 +296,10 @@ def lying_adapter(chance: random.Random, _folder: Path) -> Fate:
     from sciml_bench.record.outcome import Outcome
     from sciml_bench.record.task import Point
 
-    program = chance.choice(("RemembersWhatIsClose", "RemembersThePoint", "RemembersAndShakes", "SolvesWhilePreparing"))
+    program = chance.choice(LIARS)
     task = stub_task(f"stubs.liars:{program}")
-    calls = chance.randint(10, 30)
+    # Calls that take no time fill a loop up to its largest number of calls, 200 and more.
+    calls = chance.randint(100, 200)
     sampling = dataclasses.replace(task.sampling, steady_calls=calls, max_steady_calls=calls)
     rtol = 10.0 ** -chance.uniform(4, 8)
     task = dataclasses.replace(task, sampling=sampling, points=(Point(rtol, rtol),), seed=chance.randrange(2**31))

@@ -136,7 +136,7 @@ def import_model(
     and the loss the negative log-likelihood of its measurements, with its priors. Measurements and conditions are
     written to files next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
     """
-    from sciml_bench.importing.importer import is_petab
+    from sciml_bench.importing.forms import is_petab
 
     if is_petab(source) and output is None:
         raise click.UsageError("a PEtab problem becomes several files: add -o problem.toml")

@@ -1,4 +1,4 @@
-"""Which form a model has, by its name alone: nothing is imported or read."""
+"""The form of a model by its name alone: nothing is imported or read."""
 
 from __future__ import annotations
 

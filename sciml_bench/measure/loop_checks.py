@@ -1,14 +1,16 @@
-"""Checks of a steady loop: an output from memory, and work done before a call, have no time.
+"""Checks of a steady loop: outputs are computed, as tightly as the scored one, and all work is in the timed calls.
 
-One of the loop's outputs, drawn in secret, is computed again. Outputs of several inputs that are all the same are
-compared with one of an input far away. Preparing inputs that takes as long as the calls is tried at a loose tolerance:
-it must take as long there. Threads that leave the planned processors for others use more of their time than passes.
+Timed outputs are compared with the scored one, whose theta is nearly the same. Then calls are made
+again, drawn in secret: at an input far away, which must not take longer; and at an input of the loop or of the scored
+call, whose output must be the same again. Outputs of several inputs that are all the same are compared with the output
+far away. Inputs are prepared and outputs read in less time than a call takes. Threads that leave the planned processors
+for others use more of their time than passes.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
+import secrets
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,20 +27,22 @@ from sciml_bench.record.task import GRADIENT, Point, Task
 
 #: An input far away, relative to theta.
 _FAR = 0.03
-#: Calls at such inputs, and how many times as long each takes if the timed ones did not compute.
+#: Pairs of calls there and nearby, and how many times as long the first take if the timed ones did not compute.
 _FRESH, _SLOWER = 3, 5.0
+#: A call is made again in each way if it takes this share of the loop's time; a longer one in one way, drawn by lot.
+_CHEAP_SHARE = 0.01
 #: A repeated output may differ by this share of the change from input to input.
 _SAME_SHARE = 0.01
 #: All of these must be the same again.
 _REPEATED = 5
+#: Outputs nearby differ from the scored one by at most this multiple of changes from input to input, or of rtol.
+_CHANGES, _TOLERANCES = 100.0, 10.0
 #: A change of these roundings would have been seen.
 _SEEN_ROUNDINGS = 100.0
 #: Where the loss changes by this share, some state changes in its digits.
 _LOSS_SHARE = 1e-6
-_PREPARED_FLOOR_NS = 50_000
-_PREPARED_PAIRS = 5
-#: A loose tolerance, and the factor by which inputs are made faster there if the solver makes them.
-_LOOSE, _FASTER = 0.1, 2.0
+#: Work around a call is checked from this time on, and takes at most this many times as long as the call.
+_BESIDE_FLOOR_NS, _BESIDE_TIMES = 1_000_000, 2.0
 
 #: A kernel's count of processor time may be ahead of the clock by this share, and by this time.
 _BUSY_SHARE, _BUSY_FLOOR_NS = 1.05, 20_000_000
@@ -47,11 +51,13 @@ Run = Callable[[Varied], tuple[FloatArray, int]]
 """Prepares an input, calls and reads: the numbers of its output, and the time of the call in ns."""
 
 
-def check_loop(program: Program, task: Task, point: Point, call: Call, loop: Loop, clock: Clock) -> int | None:
-    """Check a loop's preparations and outputs; return the memory of the call that is made again, if it is known.
+def check_loop(
+    program: Program, task: Task, point: Point, call: Call, loop: Loop, scored: Kept | None, clock: Clock
+) -> int | None:
+    """Check a loop's outputs and the work around its calls; return the memory of a call, if it is known.
 
     Raises:
-        SolverFailure: a timed call returned an output that it did not compute.
+        SolverFailure: a timed call returned an output that it did not compute, or did not compute as the scored call.
     """
     # The outputs end here: they may be large, and a cell has many loops.
     kept, loop.answers = loop.answers.kept if loop.answers else [], None
@@ -59,59 +65,125 @@ def check_loop(program: Program, task: Task, point: Point, call: Call, loop: Loo
         # Processes that fill caches have no steady calls.
         return None
     _check_processors(task, call, loop)
-    _check_preparation(call, point, loop, clock, lambda at: program.await_inputs(call.prepare_at(kept[0].varied, at)))
-    outputs = list[Any]()
+    change = max((_apart(kept[0].output, other.output) for other in kept[1:]), default=0.0)
+    if task.learning is not None:
+        # Samples of a model are read and put into arrays, and another batch has another output.
+        scored = None
+    else:
+        _check_beside(call, loop, "preparing its inputs", loop.prepare_ns)
+        _check_beside(call, loop, "reading its output", [sample.read_ns for sample in loop.samples])
+    if scored is not None and len(kept) > 1:
+        _check_scored(call, point, kept, scored, change)
     if loop.truncated:
         return None
-    inputs = call.prepare(kept[0].varied)
-
-    def once() -> None:
-        output = call.run(inputs)
-        call.synchronise(output)
-        outputs.append(output)
-
-    measured = working_bytes if task.cell.device == "cpu" else program.working_device_bytes
-    found = measured(once)
-    if not outputs:
-        once()
 
     def run(varied: Varied) -> tuple[FloatArray, int]:
         result, sample = timed(call, varied, clock)
-        return _numbers(call, result), sample.ns
+        return numbers_of(call, result), sample.ns
 
-    again = _numbers(call, call.read(outputs[-1]))
-    change = max((_apart(kept[0].output, other.output) for other in kept[1:]), default=0.0)
-    if change > 0:
-        _check_repeated(call, loop, kept, again, change, run)
-    elif len(kept) > 1:
+    same = [secrets.choice(kept), *([] if scored is None else [scored])]
+    ways: list[Kept | None] = [None, *same]
+    if statistics.median(loop.ns) > _CHEAP_SHARE * sum(loop.ns):
+        ways = [secrets.choice(ways)]
+    measured = working_bytes if task.cell.device == "cpu" else program.working_device_bytes
+    if task.learning is None:
+        _check_owed(call, loop, kept[0].varied, run, clock)
+    again = _Again(call, clock, measured)
+    for way in ways:
+        if way is None:
+            again.far(loop, kept[0], run)
+        elif change > 0:
+            allowed = _SAME_SHARE * change if way is not scored else _allowed(point, _SAME_SHARE * change)
+            _check_repeated(call, way, again.numbers(way.varied), allowed, change, run)
+    if not change > 0 and len(kept) > 1:
         _check_same(task, call, kept, run)
-    return found
+    return again.bytes(kept[0].varied)
 
 
-def _numbers(call: Call, result: Any) -> FloatArray:
+class _Again:
+    """Calls that are made again after a loop. The first that succeeds also shows the memory of a call."""
+
+    def __init__(self, call: Call, clock: Clock, measured: Callable[[Callable[[], object]], int | None]):
+        self._call = call
+        self._clock = clock
+        self._measured = measured
+        self._is_measured = False
+        self._bytes: int | None = None
+
+    def far(self, loop: Loop, near: Kept, run: Run) -> None:
+        """Call at an input far away, which takes much longer than the timed calls if these did not compute."""
+        median_ns = statistics.median(loop.ns)
+        try:
+            if self._run(_far(near.varied))[1] <= _SLOWER * median_ns:
+                return
+            # The first call nearby may have to remember again.
+            pairs = [[run(at)[1] for at in (_far(near.varied), near.varied, near.varied)] for _ in range(_FRESH)]
+        except Exception:
+            # That is another problem, which a solver may refuse or fail at.
+            return
+        far_ns, near_ns = min(pair[0] for pair in pairs), max(pair[-1] for pair in pairs)
+        if far_ns > _SLOWER * max(median_ns, near_ns):
+            raise SolverFailure(
+                Outcome.INVALID,
+                f"a {self._call.kind} takes {far_ns / median_ns:.3g} times as long for an input {_FAR:.0%} away as "
+                "the timed ones took",
+            )
+
+    def numbers(self, varied: Varied) -> FloatArray:
+        """The output of a call."""
+        return numbers_of(self._call, self._call.read(self._run(varied)[0]))
+
+    def bytes(self, varied: Varied) -> int | None:
+        """The memory of a call; one is made if none was."""
+        if not self._is_measured:
+            self._run(varied)
+        return self._bytes
+
+    def _run(self, varied: Varied) -> tuple[Any, int]:
+        inputs, done = self._call.prepare(varied), list[tuple[Any, int]]()
+
+        def once() -> None:
+            start_ns = self._clock.now_ns()
+            output = self._call.run(inputs)
+            self._call.synchronise(output)
+            done.append((output, self._clock.now_ns() - start_ns))
+
+        if not self._is_measured:
+            self._bytes = self._measured(once)
+            self._is_measured = True
+        if not done:
+            once()
+        return done[-1]
+
+
+def numbers_of(call: Call, result: Any) -> FloatArray:
+    """All numbers of a result, flat."""
     return np.ravel(np.asarray(call.numbers(result), dtype=np.float64))
 
 
-def _check_repeated(call: Call, loop: Loop, kept: Sequence[Kept], again: FloatArray, change: float, run: Run) -> None:
-    """An output is the same when it is computed again, or calls differ by that every time and take as long as any."""
-    # Noise agrees by chance once in a hundred times, and never to the last digit.
-    for first in kept:
-        again = again if first is kept[0] else run(first.varied)[0]
-        apart = _apart(first.output, again)
-        if apart == 0.0:
-            return
-        if apart > _SAME_SHARE * change:
-            break
-    else:
+def _allowed(point: Point, change: float) -> float:
+    """The largest distance of honest outputs: a solver's tolerance is a scale that no change of theta has."""
+    return max(change, _TOLERANCES * point.rtol, _SEEN_ROUNDINGS * float(np.finfo(np.float64).eps))
+
+
+def _check_scored(call: Call, point: Point, kept: Sequence[Kept], scored: Kept, change: float) -> None:
+    """Timed outputs are as near to the scored output as to each other: all their inputs are."""
+    if any(each.output.shape != scored.output.shape for each in kept):
         return
-    fresh_ns = [ns for _, _, ns in _computed_far(first.varied, run)]
-    median_ns = statistics.median(loop.ns)
-    if fresh_ns and min(fresh_ns) > _SLOWER * median_ns:
+    apart = min(_apart(scored.output, each.output) for each in kept)
+    if apart > _allowed(point, _CHANGES * change):
         raise SolverFailure(
             Outcome.INVALID,
-            f"a {call.kind} takes {min(fresh_ns) / median_ns:.3g} times as long for an input {_FAR:.0%} away as the "
-            "timed ones took",
+            f"timed {call.kind}s returned outputs that differ from the scored one by {apart:.2g}, and from each other "
+            f"by {change:.2g}, at rtol {point.rtol:g}",
         )
+
+
+def _check_repeated(call: Call, first: Kept, again: FloatArray, allowed: float, change: float, run: Run) -> None:
+    """An output is the same when it is computed again, or calls differ by that every time."""
+    apart = _apart(first.output, again)
+    if apart <= allowed:
+        return
     # Honest calls that differ every time agree so well by chance now and then.
     repeated = 0.0
     for _ in range(_REPEATED):
@@ -120,7 +192,7 @@ def _check_repeated(call: Call, loop: Loop, kept: Sequence[Kept], again: FloatAr
             return
     raise SolverFailure(
         Outcome.INVALID,
-        f"a timed {call.kind} returned another output than the same {call.kind} after the loop: they differ by "
+        f"a {call.kind} that counts returned another output than the same {call.kind} after the loop: they differ by "
         f"{apart:.2g}, {_REPEATED + 1} of these by {repeated:.2g}, and outputs change by {change:.2g} from call to "
         "call",
     )
@@ -161,15 +233,21 @@ def _loss_moves(task: Task, by: Varied) -> float:
 
 def _computed_far(varied: Varied, run: Run) -> list[tuple[Varied, FloatArray, int]]:
     """Inputs far from another with their outputs and times, where the solver does not fail."""
-    generator, found = np.random.default_rng(), list[tuple[Varied, FloatArray, int]]()
+    found = list[tuple[Varied, FloatArray, int]]()
     for _ in range(_FRESH):
-        moves = generator.choice([-1.0, 1.0], varied.shape) * generator.uniform(0.5, 1.0, varied.shape)
-        # Samples are put in another order.
-        is_number = np.issubdtype(varied.dtype, np.floating)
-        far = varied * (1.0 + _FAR * moves) if is_number else generator.permutation(varied)
+        far = _far(varied)
         with suppress(SolverFailure):
             found.append((far, *run(far)))
     return found
+
+
+def _far(varied: Varied) -> Varied:
+    """An input far from another; samples are put in another order."""
+    generator = np.random.default_rng()
+    if not np.issubdtype(varied.dtype, np.floating):
+        return generator.permutation(varied)
+    moves = generator.choice([-1.0, 1.0], varied.shape) * generator.uniform(0.5, 1.0, varied.shape)
+    return varied * (1.0 + _FAR * moves)
 
 
 def _apart(one: FloatArray, other: FloatArray) -> float:
@@ -193,26 +271,34 @@ def _check_processors(task: Task, call: Call, loop: Loop) -> None:
         )
 
 
-def _check_preparation(call: Call, point: Point, loop: Loop, clock: Clock, prepare: Callable[[Point], None]) -> None:
-    """Preparing inputs is not where the solver works: it takes less time than the call, or as long at any tolerance."""
-    call_ns, prepare_ns = statistics.median(loop.ns), statistics.median(loop.prepare_ns)
-    if prepare_ns < _PREPARED_FLOOR_NS or prepare_ns < call_ns or point.batch is not None:
-        return
-    loose = dataclasses.replace(point, rtol=_LOOSE, atol=_LOOSE)
+def _check_beside(call: Call, loop: Loop, work: str, times_ns: Sequence[int]) -> None:
+    """The work around a timed call takes less time than the call."""
+    if _is_longer(statistics.median(times_ns), loop):
+        raise _beside(call, loop, work, statistics.median(times_ns))
 
-    def ns_at(point: Point) -> int:
+
+def _check_owed(call: Call, loop: Loop, varied: Varied, run: Run, clock: Clock) -> None:
+    """No call leaves work to the preparation of the next inputs; calls that run in batches leave it to one of many."""
+
+    def preparing_ns() -> int:
         start_ns = clock.now_ns()
-        prepare(point)
+        call.prepare(varied)
         return clock.now_ns() - start_ns
 
-    pairs: list[tuple[int, int]] = []
-    for _ in range(_PREPARED_PAIRS):
-        pairs.append((ns_at(point), ns_at(loose)))
-        if pairs[-1][0] < _FASTER * pairs[-1][1]:
-            return
-    tight_ns, loose_ns = (statistics.median(side) for side in zip(*pairs, strict=True))
-    raise SolverFailure(
+    if not _is_longer(preparing_ns(), loop):
+        return
+    pairs = [(run(varied)[1], preparing_ns()) for _ in range(_FRESH)]
+    if _is_longer(min(prepared for _, prepared in pairs), loop, max(called for called, _ in pairs)):
+        raise _beside(call, loop, "preparing the next inputs", statistics.median(prepared for _, prepared in pairs))
+
+
+def _is_longer(beside_ns: float, loop: Loop, call_ns: float = 0.0) -> bool:
+    return beside_ns > max(_BESIDE_FLOOR_NS, _BESIDE_TIMES * max(call_ns, statistics.median(loop.ns)))
+
+
+def _beside(call: Call, loop: Loop, work: str, beside_ns: float) -> SolverFailure:
+    return SolverFailure(
         Outcome.INVALID,
-        f"prepare() takes {prepare_ns / 1e6:.3g} ms and the {call.kind} {call_ns / 1e6:.3g} ms, and it takes "
-        f"{tight_ns / loose_ns:.2g} times as long at rtol {point.rtol:g} as at {_LOOSE:g}: it solves",
+        f"a {call.kind} takes {statistics.median(loop.ns) / 1e6:.3g} ms, and {work} {beside_ns / 1e6:.3g} ms, which is "
+        "not timed: what belongs to the call is done in it",
     )

@@ -62,10 +62,9 @@ class Patience:
 
     def look(self, stopped: bool = False) -> None:
         """Read the counters, which are compared with the first look, and note that the worker is stopped."""
-        now_s = self._now_s()
         if self._stopped_since_s is not None:
-            self._stopped_s += now_s - self._stopped_since_s
-        self._stopped_since_s = now_s if stopped else None
+            self._stopped_s += self._now_s() - self._stopped_since_s
+        self._stopped_since_s = self._now_s() if stopped else None
         if self._first is None and self._processors:
             self._first = self._used()
 

@@ -14,8 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,10 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, V
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes
 from sciml_bench.measure import gradient_check
+from sciml_bench.measure.answers import Kept
 from sciml_bench.measure.enough import is_enough
-from sciml_bench.measure.loop_checks import check_loop
+from sciml_bench.measure.loop_checks import check_loop, numbers_of
+from sciml_bench.measure.point_log import HalfLog, PointLog
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
     TRANSFERS,
@@ -45,9 +46,7 @@ from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (
     MAX_STORED_COMPONENTS,
     GradientHalf,
-    PointResult,
     SolveHalf,
-    Steady,
     finite,
 )
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
@@ -57,80 +56,6 @@ _WARM_UP, _STEADY, _BLOCKING, _, _TRANSFER = range(5)
 
 # The parts of a first call that frameworks report, in the order in which they happen.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
-
-
-H = TypeVar("H", SolveHalf, GradientHalf)
-
-
-@dataclass
-class HalfLog(Generic[H]):
-    """The solves, or the gradients, of one point while it is measured.
-
-    ``found`` is what the scored call gave. The first failure is the one that counts. ``unchecked`` is set while no
-    reference has judged the gradient.
-    """
-
-    found: H
-    outcome: Outcome | None = None
-    phase: str | None = None
-    message: str = ""
-    first_ns: int | None = None
-    warm_up: Loop = field(default_factory=Loop)
-    steady: Loop = field(default_factory=Loop.checked)
-    memory_growth_bytes: int = 0
-    working_bytes: int | None = None
-    to_device_ns: tuple[int, ...] = ()
-    from_device_ns: tuple[int, ...] = ()
-    settled: Steady | None = None
-    unchecked: bool = False
-
-    def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
-        """Keep a failure, unless there is one."""
-        if self.outcome is None:
-            self.outcome, self.phase, self.message = outcome, phase, message
-
-    def result(self) -> H:
-        """The half as it stands; one that is under way has no outcome yet."""
-        return dataclasses.replace(
-            self.found,
-            outcome=self.outcome,
-            first_ns=self.first_ns,
-            warm_up_ns=self.warm_up.ns,
-            ns=self.steady.ns,
-            steady=self.settled,
-            inside=self.steady.inside,
-            prepare_ns=self.steady.median_prepare_ns,
-            working_bytes=self.working_bytes,
-            to_device_ns=self.to_device_ns,
-            from_device_ns=self.from_device_ns,
-        )
-
-
-@dataclass
-class PointLog:
-    """One point while it is measured."""
-
-    point: Point
-    solve: HalfLog[SolveHalf] = field(default_factory=lambda: HalfLog(SolveHalf()))
-    gradient: HalfLog[GradientHalf] = field(default_factory=lambda: HalfLog(GradientHalf()))
-
-    def result(self) -> PointResult:
-        """The point as it stands."""
-        halves = (self.solve, self.gradient)
-        failed = next((half for half in halves if half.outcome not in (None, Outcome.OK)), None)
-        measured = [half for half in halves if half.steady.samples]
-        return PointResult(
-            rtol=self.point.rtol,
-            atol=self.point.atol,
-            outcome=Outcome.OK if failed is None or failed.outcome is None else failed.outcome,
-            phase=None if failed is None else failed.phase,
-            message="" if failed is None else failed.message,
-            batch=self.point.batch,
-            solve=self.solve.result(),
-            gradient=self.gradient.result(),
-            memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
-            truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
-        )
 
 
 def _inside(kind: str, before: Mapping[str, int], after: Mapping[str, int], limit_ns: int) -> dict[str, int]:
@@ -266,12 +191,14 @@ class CellMeasurer:
         self._phases.enter(name, index)
         with self._guard(half, call):
             told = dict(self._program.phases_ns())
-            result, sample = timed(call, self._inputs.first(self._task.points[index]), self._phases.clock)
+            varied = self._inputs.first(self._task.points[index])
+            result, sample = timed(call, varied, self._phases.clock)
             half.first_ns = sample.ns
             inside = _inside(call.kind, told, self._program.phases_ns(), sample.ns)
             self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
             self._succeeded.add(call.kind)
             reason = keep(result)
+            half.scored = Kept(varied, numbers_of(call, result))
             if reason:
                 half.fail(Outcome.INACCURATE, name, reason)
 
@@ -307,6 +234,7 @@ class CellMeasurer:
 
     def _sample(self, half: HalfLog[Any], call: Call, index: int) -> None:
         """Warm-up and steady loops. An inaccurate half is timed too, a half that raised is not."""
+        scored, half.scored = half.scored, None
         if half.outcome not in (None, Outcome.INACCURATE):
             self._warm_up.spend(0.0)
             return
@@ -322,7 +250,7 @@ class CellMeasurer:
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
             half.working_bytes = check_loop(
-                self._program, self._task, self._task.points[index], call, half.steady, self._phases.clock
+                self._program, self._task, self._task.points[index], call, half.steady, scored, self._phases.clock
             )
             if not half.steady.truncated:
                 self._measure_transfers(half, call, index)

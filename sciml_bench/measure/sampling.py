@@ -91,8 +91,6 @@ class Call:
     synchronise: Callable[[Any], None]
     read: Callable[[Any], Any]
     inside: Callable[[Any], Inside | None] = lambda _output: None
-    #: ``prepare`` at another point.
-    prepare_at: Callable[[Varied, Point], Any] = lambda _varied, _point: None
     #: The numbers of a result.
     numbers: Callable[[Any], FloatArray] = np.asarray
 
@@ -132,10 +130,10 @@ def _call(
     """A kind of call; its inputs are made of theta, or for a model of the places of its samples."""
     prepare = program.prepare if task.learning is None else program.prepare_samples
 
-    def at(varied: Any, point: Point = point) -> Any:
+    def prepared(varied: Any) -> Any:
         return prepare(varied, point)
 
-    return Call(kind, at, run, program.synchronise, read, program.inside, at, numbers)
+    return Call(kind, prepared, run, program.synchronise, read, program.inside, numbers)
 
 
 def _check(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:

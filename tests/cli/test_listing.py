@@ -123,7 +123,7 @@ def test_the_spread_of_an_earlier_run_says_what_a_plan_can_see(cli):
     compared.run(Path("results"), "earlier", spread=0.2)
     done = cli("plan", "--suite", "nonstiff", "--json")
     told = done.json["spread"]
-    assert told["source"] == "from 2 pairs of cells in 2026-01-01T12-00-00_earlier"
+    assert told["source"] == "from 2 pairs of cells in 2026-01-01T12-00-00Z_earlier"
     assert told["sd_log"] > 0.1
     standard = next(item for item in done.json["smallest_change"] if item["profile"] == "standard")
     assert standard["change"] > 0.1

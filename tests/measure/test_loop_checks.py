@@ -27,22 +27,41 @@ def point_of(program: str, **changes: Any) -> PointResult:
     return [event.result for event in events if isinstance(event, PointDone) and event.complete][-1]
 
 
+FAR = "times as long for an input 3% away as the timed ones"
+
+
 @pytest.mark.parametrize(
     ("program", "evidence"),
     [
-        ("RemembersWhatIsClose", "returned the same output to the last digit, and one 3% away returns another"),
+        ("RemembersWhatIsClose", FAR),
         ("RemembersThePoint", "and so does one 3% away, where the loss is another by"),
-        ("RemembersAndShakes", "times as long for an input 3% away as the timed ones"),
+        ("RemembersAndShakes", FAR),
+        ("ShakesByInput", FAR),
+        ("Extrapolates", FAR),
+        ("LooseAfterFirst", "timed solves returned outputs that differ from the scored one by 0.01"),
+        ("TightForTheScored", "timed solves returned outputs that differ from the scored one by 0.01"),
+        ("ALittleLoose", "a solve that counts returned another output than the same solve after the loop"),
         ("UsesTwoProcessors", "timed solves used 2 processors, and 1 is planned: threads left the planned ones"),
-        ("SolvesWhilePreparing", "times as long at rtol 1e-06 as at 0.1: it solves"),
+        ("SolvesWhilePreparing", "a solve takes 0.001 ms, and preparing its inputs"),
+        ("PreparesTheTightest", "a solve takes 0.001 ms, and preparing its inputs"),
+        ("WorksInNextPrepare", "a solve takes 0.001 ms, and preparing the next inputs"),
+        ("WorksInReading", "a solve takes 0.001 ms, and reading its output"),
     ],
 )
 def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As a worker, which is pinned.
+    # As a worker, which is pinned, and as after a loop of many calls.
     monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0}, raising=False)
+    monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
     point = point_of(program)
     assert point.solve.outcome is Outcome.INVALID
     assert evidence in point.message
+
+
+@pytest.mark.parametrize("program", ["RemembersAndShakes", "ShakesByInput", "Extrapolates", "ALittleLoose"])
+def test_of_long_calls_one_check_is_drawn(program: str) -> None:
+    # Neither always nor never: so that checks take no time from long calls, and no adapter knows which comes.
+    outcomes = [point_of(program).solve.outcome for _ in range(60)]
+    assert 5 < outcomes.count(Outcome.INVALID) <= 60
 
 
 @pytest.mark.parametrize("program", ["Works", "UsesOneProcessor", "PreparesSlowly", "SumsInAnyOrder"])
@@ -53,10 +72,6 @@ def test_honest_programs_pass(program: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_calls_that_differ_every_time_are_not_invalid_by_chance() -> None:
     assert Outcome.INVALID not in {point_of("SumsInAnyOrder").solve.outcome for _ in range(60)}
-
-
-def test_noise_on_remembered_outputs_does_not_pass_by_chance() -> None:
-    assert {point_of("RemembersAndShakes").solve.outcome for _ in range(60)} == {Outcome.INVALID}
 
 
 def test_processors_are_not_counted_where_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,4 +85,4 @@ def test_a_solution_without_its_parameters_passes_where_nothing_says_that_it_has
 
 
 def test_the_time_of_preparing_is_told() -> None:
-    assert point_of("PreparesSlowly").solve.prepare_ns == pytest.approx(2e6, rel=0.01)
+    assert point_of("PreparesSlowly").solve.prepare_ns == pytest.approx(5e6, rel=0.01)

@@ -128,9 +128,10 @@ def test_scored_calls_are_unperturbed_and_loops_are_not(monkeypatch: pytest.Monk
     monkeypatch.setattr(programs, "good", Notes)
     events_of("good", points=(Point(1e-4, 1e-4),))
     assert thetas[:2] == [RATES, RATES]
-    # One of each steady loop is computed again.
-    assert (len(set(thetas[2:])), len(thetas[2:])) == (8, 10)
-    assert RATES not in thetas[2:]
+    # Two warm-up and six steady calls, the inputs after each loop, and one call in a way that is drawn by lot.
+    assert len(set(thetas[2:]) - {RATES}) in (8, 9, 10)
+    assert len(thetas[2:]) == 12
+    assert RATES not in thetas[2:6]
 
 
 @pytest.mark.parametrize(
@@ -344,7 +345,7 @@ def test_no_steady_state_is_a_result_and_no_failure():
 
         def now_ns(self) -> int:
             self.looks += 1
-            self.ns += 10_000 * 2 ** (self.looks // 40)
+            self.ns += 2 ** (self.looks // 40)
             return self.ns
 
     sampling = Sampling(warm_up_calls=0, steady_calls=60, steady_s=0.0, max_steady_calls=60, perturbation=0.0)

@@ -5,6 +5,7 @@ A closed form takes no time, so that each computation sleeps, for longer at a ti
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any
 
@@ -113,12 +114,124 @@ class SolvesWhilePreparing(Works):
         return inputs[1]
 
 
-class PreparesSlowly(Decay):
-    """Takes long to prepare inputs, whatever the tolerance, and computes in its calls."""
+class PreparesTheTightest(SolvesWhilePreparing):
+    """Does its work while inputs are prepared, and as much of it at any tolerance."""
+
+    def work(self, rtol: float) -> None:
+        super().work(1e-8)
+
+
+class WorksInNextPrepare(Works):
+    """Puts off the work of a call until the next inputs are prepared."""
+
+    owed = 0
 
     def prepare(self, theta: FloatArray, point: Point) -> Any:
-        Clock().sleep(0.002)
+        for _ in range(self.owed):
+            super().work(point.rtol)
+        self.owed = 0
         return super().prepare(theta, point)
+
+    def work(self, rtol: float) -> None:
+        self.owed += 1
+
+
+class WorksInReading(Works):
+    """Does its work when the output is read."""
+
+    def solve(self, inputs: Any) -> Any:
+        return inputs
+
+    def gradient(self, inputs: Any) -> Any:
+        return inputs
+
+    def read_solution(self, output: Any) -> Any:
+        return super().read_solution(super().solve(output))
+
+    def read_gradient(self, output: Any) -> Any:
+        return super().read_gradient(super().gradient(output))
+
+
+class PreparesSlowly(Works):
+    """Prepares inputs for nearly as long as it computes."""
+
+    def prepare(self, theta: FloatArray, point: Point) -> Any:
+        self.clock.sleep(0.005)
+        return super().prepare(theta, point)
+
+
+class ShakesByInput(RemembersWhatIsClose):
+    """Adds to what it remembers a little noise that is the same again for the same input."""
+
+    def shaken(self, inputs: Any) -> float:
+        seed = int.from_bytes(hashlib.sha256(inputs[0].tobytes()).digest()[:8], "little")
+        return 1 + 1e-6 * np.random.default_rng(seed).uniform(-1, 1)
+
+    def solve(self, inputs: Any) -> Any:
+        return super().solve(inputs) * self.shaken(inputs)
+
+    def gradient(self, inputs: Any) -> Any:
+        loss, gradient = super().gradient(inputs)
+        return loss * self.shaken(inputs), gradient * self.shaken(inputs)
+
+
+class Extrapolates(RemembersWhatIsClose):
+    """Corrects what it remembers by derivatives that it computed once."""
+
+    def solve(self, inputs: Any) -> Any:
+        return self._corrected("solve", inputs, super().solve(inputs), lambda at: Decay.solve(self, at))
+
+    def gradient(self, inputs: Any) -> Any:
+        loss, slopes = super().gradient(inputs)
+        moved = self._corrected("gradient", inputs, slopes, lambda at: Decay.gradient(self, at)[1])
+        return loss + slopes @ (inputs[0] - self.memory["gradient", inputs[1]][0]), moved
+
+    def _corrected(self, kind: str, inputs: Any, known: FloatArray, compute: Any) -> FloatArray:
+        theta, at = self.memory[kind, inputs[1]][0], inputs[1]
+        for place, move in enumerate(inputs[0] - theta):
+            step = np.where(np.arange(len(theta)) == place, 1e-6, 0.0)
+            known = known + move / 1e-6 * (compute((theta + step, at)) - compute((theta, at)))
+        return known
+
+
+class LooseAfterFirst(Works):
+    """Computes the first output of a tolerance as it should, and all others with an error of a hundredth."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.seen = set[Any]()
+
+    def is_first(self, kind: str, inputs: Any) -> bool:
+        """Whether this is the first call of its kind at a tolerance."""
+        return (kind, inputs[1]) not in self.seen and not self.seen.add((kind, inputs[1]))
+
+    def solve(self, inputs: Any) -> Any:
+        return super().solve(inputs) if self.is_first("solve", inputs) else Decay.solve(self, inputs) * self.error
+
+    def gradient(self, inputs: Any) -> Any:
+        if self.is_first("gradient", inputs):
+            return super().gradient(inputs)
+        loss, gradient = Decay.gradient(self, inputs)
+        return loss * self.error, gradient * self.error
+
+    error = 1.01
+
+
+class TightForTheScored(LooseAfterFirst):
+    """Computes as it should for the input of the scored call, whenever it comes."""
+
+    def is_first(self, kind: str, inputs: Any) -> bool:
+        return bool(np.array_equal(inputs[0], self.theta))
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.theta = np.array(task.numbers.theta)
+
+
+class ALittleLoose(LooseAfterFirst):
+    """Computes all but the first output with an error of some tens of tolerances."""
+
+    error = 1 + 3e-5
 
 
 class DependsOnNothing(Decay):

@@ -1,0 +1,87 @@
+"""The two halves of a tolerance point while they are measured."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from sciml_bench.measure.answers import Kept
+from sciml_bench.measure.sampling import Loop
+from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Steady
+from sciml_bench.record.task import Point
+
+H = TypeVar("H", SolveHalf, GradientHalf)
+
+
+@dataclass
+class HalfLog(Generic[H]):
+    """The solves, or the gradients, of one point while it is measured.
+
+    ``found`` is what the scored call gave, whose input and output are ``scored``. The first failure is the one that
+    counts. ``unchecked`` is set while no reference has judged the gradient.
+    """
+
+    found: H
+    scored: Kept | None = None
+    outcome: Outcome | None = None
+    phase: str | None = None
+    message: str = ""
+    first_ns: int | None = None
+    warm_up: Loop = field(default_factory=Loop)
+    steady: Loop = field(default_factory=Loop.checked)
+    memory_growth_bytes: int = 0
+    working_bytes: int | None = None
+    to_device_ns: tuple[int, ...] = ()
+    from_device_ns: tuple[int, ...] = ()
+    settled: Steady | None = None
+    unchecked: bool = False
+
+    def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
+        """Keep a failure, unless there is one."""
+        if self.outcome is None:
+            self.outcome, self.phase, self.message = outcome, phase, message
+
+    def result(self) -> H:
+        """The half as it stands; one that is under way has no outcome yet."""
+        return dataclasses.replace(
+            self.found,
+            outcome=self.outcome,
+            first_ns=self.first_ns,
+            warm_up_ns=self.warm_up.ns,
+            ns=self.steady.ns,
+            steady=self.settled,
+            inside=self.steady.inside,
+            prepare_ns=self.steady.median_prepare_ns,
+            working_bytes=self.working_bytes,
+            to_device_ns=self.to_device_ns,
+            from_device_ns=self.from_device_ns,
+        )
+
+
+@dataclass
+class PointLog:
+    """One point while it is measured."""
+
+    point: Point
+    solve: HalfLog[SolveHalf] = field(default_factory=lambda: HalfLog(SolveHalf()))
+    gradient: HalfLog[GradientHalf] = field(default_factory=lambda: HalfLog(GradientHalf()))
+
+    def result(self) -> PointResult:
+        """The point as it stands."""
+        halves = (self.solve, self.gradient)
+        failed = next((half for half in halves if half.outcome not in (None, Outcome.OK)), None)
+        measured = [half for half in halves if half.steady.samples]
+        return PointResult(
+            rtol=self.point.rtol,
+            atol=self.point.atol,
+            outcome=Outcome.OK if failed is None or failed.outcome is None else failed.outcome,
+            phase=None if failed is None else failed.phase,
+            message="" if failed is None else failed.message,
+            batch=self.point.batch,
+            solve=self.solve.result(),
+            gradient=self.gradient.result(),
+            memory_growth_bytes=sum(half.memory_growth_bytes for half in measured) if measured else None,
+            truncated=any(loop.truncated for half in measured for loop in (half.warm_up, half.steady)),
+        )
