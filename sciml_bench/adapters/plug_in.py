@@ -5,6 +5,7 @@ An import may exit, crash or hang. In a process with a limit it only costs its o
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -12,7 +13,9 @@ import sys
 import tempfile
 from contextlib import suppress
 from importlib.metadata import EntryPoint
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from sciml_bench.adapters.base import Adapter, Method
 
 LIMIT_S = 30.0
 """Long enough to import a framework from a cold disk."""
@@ -58,6 +61,54 @@ def failure(point: EntryPoint) -> str:
     if code:
         return next(reversed(complaint), f"its import exits with code {code}")
     return "" if _LOADED in said else "its import exits"
+
+
+_TEXTS = ("name", "title", "extra", "target", "program", "track", "script", "interpreter")
+_LISTS = ("sensitivities", "modes", "precisions", "devices", "cached_modes", "reusing_modes")
+_TABLES = ("packages", "mode_targets", "mode_extras")
+
+
+def wrong_field(declared: Adapter) -> str:
+    """Name a field of a declaration that has another type, and the type that it must have; empty without one."""
+    for name in _TEXTS:
+        if not isinstance(getattr(declared, name), str):
+            return f"'{name}' is not text"
+    for name in _LISTS:
+        if not _are_texts(getattr(declared, name), tuple):
+            return f"'{name}' is not a tuple of texts"
+    for name in _TABLES:
+        table = getattr(declared, name)
+        if not (isinstance(table, dict) and _are_texts(table, dict) and _are_texts(list(table.values()), list)):
+            return f"'{name}' is not a dict of texts"
+    if not isinstance(declared.methods, tuple) or not all(isinstance(item, Method) for item in declared.methods):
+        return "'methods' is not a tuple of Method"
+    return ""
+
+
+def _are_texts(values: Any, kind: type) -> bool:
+    return isinstance(values, kind) and all(isinstance(value, str) for value in values)
+
+
+def guarded(declared: Adapter) -> Adapter:
+    """A declaration whose functions never end the command: one that fails refuses its own adapter."""
+
+    def lacking() -> str | None:
+        try:
+            return declared.lacking()
+        except (Exception, SystemExit) as error:
+            return _ended("lacking", error)
+
+    def refusal(cell: Any, facts: Any) -> str | None:
+        try:
+            return declared.refusal(cell, facts)
+        except (Exception, SystemExit) as error:
+            return _ended("refusal", error)
+
+    return dataclasses.replace(declared, lacking=lacking, refusal=refusal)
+
+
+def _ended(name: str, error: BaseException) -> str:
+    return f"the adapter's own {name}() ends with {type(error).__name__}: {error}"
 
 
 def _lines(file: BinaryIO) -> list[str]:

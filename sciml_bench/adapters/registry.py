@@ -192,7 +192,8 @@ def _third_party(point: EntryPoint) -> Adapter | LoadError:
         return LoadError(point.name, _origin(point), message)
     # Whatever a stranger's module raises when it is imported is a report about that module, not a crash of ours.
     try:
-        return _checked(point.name, _origin(point), point.load())
+        loaded = _checked(point.name, _origin(point), point.load())
+        return plug_in.guarded(loaded) if isinstance(loaded, Adapter) else loaded
     except (Exception, SystemExit) as error:
         return LoadError(point.name, _origin(point), f"{type(error).__name__}: {error}")
 
@@ -202,6 +203,8 @@ def _checked(name: str, origin: str, loaded: object) -> Adapter | LoadError:
         return LoadError(name, origin, f"it is a {type(loaded).__name__}, not a sciml_bench.adapters.base.Adapter")
     if loaded.name != name:
         return LoadError(name, origin, f"it is declared as '{name}' but calls itself '{loaded.name}'")
+    if wrong := plug_in.wrong_field(loaded):
+        return LoadError(name, origin, f"its {wrong}")
     return loaded
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
+from typing import TypeGuard
 
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.migration import SCORED_BY_COMPONENT
@@ -281,7 +282,7 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
         uncertified=tuple(gradient.get("uncertified", ())),
         parity={}
         if point.batch is None
-        else {name: _score({**solve, **gradient}, name) for name in {**solve, **gradient}},
+        else {name: value for name, value in {**solve, **gradient}.items() if _is_number(value)},
     )
 
 
@@ -317,6 +318,10 @@ def _reduce_half(half: Half, right: bool, error: float | None, record: Record, l
         inside=CallTimes.of(half.inside["ns"][half.counted_from :]) if right and half.inside else None,
         kept=half.without_samples(),
     )
+
+
+def _is_number(value: object) -> TypeGuard[float | None]:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _score(scores: Scores, name: str) -> float | None:

@@ -5,6 +5,7 @@ Nothing but click is imported before the command is known, so that ``--help`` an
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -140,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # Characters that an encoding does not have are spelled.
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -171,6 +172,12 @@ def _carry_out(words: list[str]) -> int:
         # The reader went away (`sciml-bench show … | head`); Python would complain again while flushing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return exits.OK
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        click.echo(f"ERROR: the output cannot be written: {error.strerror}", err=True)
+        return exits.USAGE
     return result if isinstance(result, int) else exits.OK
 
 

@@ -126,10 +126,11 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
     left_out = 0
     if named - _ANALYSED.keys():
         for run in runs:
-            if run.records_path.is_file():
+            if run.records_path.exists():
+                lines = _lines(run)
                 with _readable(run) as path:
                     (read,) = connection.execute(insert, [run.folder.name, str(path)]).fetchone() or (0,)
-                left_out += _lines(run) - read
+                left_out += lines - read
     for view in (*OF_RECORDS, *(OF_POINTS if with_points else ())):
         connection.execute(view)
     if named & _ANALYSED.keys():

@@ -73,6 +73,8 @@ def append_line(path: Path, line: str) -> None:
         raise store_error("open", path, error) from error
     try:
         size = os.fstat(descriptor).st_size
+        if size == 0:
+            sync_folder(path.parent)
         try:
             data = memoryview(line.encode() + b"\n")
             while data:
@@ -194,7 +196,8 @@ def whole(path: Path) -> Iterator[Path]:
 
     A link stays and its target is replaced. Devices and pipes are written into.
     """
-    path = path.resolve()
+    # A path's own ``resolve`` raises for a link to itself, which is then refused as any file that cannot be written.
+    path = Path(os.path.realpath(path))
     special = is_special(path)
     folder = Path(tempfile.mkdtemp()) if special else path.parent
     temporary = folder / f".{path.name}.{os.getpid()}"

@@ -72,6 +72,10 @@ class Measurement(WorkerFacts, HostObservations):
     stability: tuple[Trial, ...] = ()
     training: Trained | None = None
 
+    def __post_init__(self) -> None:
+        if any(ns < 0 for ns in self.time_to_first_gradient_ns.values()):
+            raise ValueError("a time to the first gradient is negative")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Record(Measurement, Placement):

@@ -17,6 +17,7 @@ from sciml_bench.record.codec import parse
 from sciml_bench.record.lines import (
     DamagedLine,
     append_line,
+    is_special,
     mend_end,
     numbered_lines,
     sealed,
@@ -97,8 +98,11 @@ class Run:
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """The plan as it was written."""
-        return read_object(self.folder / PLAN)
+        """The plan as it was written. :class:`StoreError` if a part of it is of another kind."""
+        plan = read_object(self.folder / PLAN)
+        if part := _misshapen(plan):
+            raise StoreError(f"{self.folder / PLAN} is damaged: {part}. Restore it from a copy, or start a new run.")
+        return plan
 
     @cached_property
     def environment(self) -> dict[str, Any]:
@@ -167,6 +171,21 @@ class Run:
         return done
 
 
+_OBJECTS, _LISTS = ("profile", "settings"), ("cells", "problems", "skipped")
+
+
+def _misshapen(plan: Mapping[str, Any]) -> str:
+    """Name a part of a plan that is not an object, or not a list of objects, as it must be; empty without one."""
+    wrong = [name for name in _OBJECTS if not isinstance(plan.get(name, {}), dict)]
+    for name in _LISTS:
+        entries = plan.get(name, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            wrong.append(name)
+    if "cells" not in wrong and not all(isinstance(entry.get("cell", {}), dict) for entry in plan.get("cells", [])):
+        wrong.append("cells")
+    return f"'{wrong[0]}' holds a value of another kind" if wrong else ""
+
+
 def is_record(line: bytes) -> bool:
     """Return whether a line holds a whole record."""
     try:
@@ -199,6 +218,8 @@ def _pretty(data: dict[str, Any]) -> str:
 
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that a file of a run holds. :class:`StoreError` when there is none."""
+    if is_special(path):
+        raise StoreError(f"{path} is not a regular file: it cannot hold a run's facts.")
     try:
         data = parse(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -68,14 +68,14 @@ class Line:
     """One line of ``records.jsonl``. ``number`` counts from 1.
 
     ``record`` is ``None`` if the line cannot be read as one; ``refused`` then holds the id of the broken rule, and the
-    finding. ``changed`` is true if the checksum is not the one of the line.
+    finding. ``checksum`` says whether the line is as it was written; ``None`` without one.
     """
 
     number: int
     data: Mapping[str, Any]
     record: Record | None
     refused: tuple[str, str] | None = None
-    changed: bool = False
+    checksum: bool | None = None
 
     @property
     def label(self) -> str:
@@ -83,7 +83,7 @@ class Line:
         cell = self.data.get("cell")
         try:
             return self.record.cell.label if self.record else Cell(**cell).label if cell else f"line {self.number}"
-        except TypeError:
+        except (TypeError, ValueError):
             return f"line {self.number}"
 
 
@@ -180,12 +180,12 @@ def _line(number: int, text: bytes) -> Line:
         return Line(number, {}, None, ("lines", f"{error}{cut}"))
     if not isinstance(data, dict):
         return Line(number, {}, None, ("lines", "not a JSON object"))
-    changed = unsealed(data, text) is False
+    checksum = unsealed(data, text)
     schema = data.get("schema")
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         return Line(number, data, None, ("schema", f"schema {schema!r}, known are 1 to {SCHEMA}"))
     try:
-        return Line(number, data, Record.from_dict(data), changed=changed)
+        return Line(number, data, Record.from_dict(data), checksum=checksum)
     except UnknownMember as error:
         return Line(number, data, None, ("outcome", str(error)))
     except ValueError as error:

@@ -80,6 +80,7 @@ class _Findings:
     lines: list[tuple[int, str, str, int | None]] = field(default_factory=list[tuple[int, str, str, int | None]])
     breaches: list[Breach] = field(default_factory=list[Breach])
     unchecked: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    sealed: bool = False
 
     def add(self, rule: str, line: int | None, label: str, found: str) -> None:
         self.breaches.append(Breach(edition().rules[rule], line, label, found))
@@ -93,8 +94,7 @@ class _Findings:
         if record is None:
             return None
         self.lines.append((line.number, record.record_id, line.label, record.block))
-        if line.changed:
-            self.add("changed", line.number, line.label, "its checksum is another one")
+        self._look_at_checksum(line)
         try:
             seen = of_run.Seen.of(line.number, record)
             for rule, check in of_record.CHECKS.items():
@@ -107,6 +107,16 @@ class _Findings:
             return None
         self.seen.append(seen)
         return record
+
+    def _look_at_checksum(self, line: Line) -> None:
+        self.sealed |= line.checksum is not None
+        if line.checksum is False:
+            self.add("changed", line.number, line.label, "its checksum is another one")
+        elif line.checksum is None and self.sealed:
+            self.add("changed", line.number, line.label, "it has no checksum, and a line before it has one")
+        elif line.checksum is None:
+            # Written before records had one, or taken away.
+            self.unchecked["changed", "it has no checksum"] += 1
 
     def look_at_run(self) -> None:
         """Judge the records together."""

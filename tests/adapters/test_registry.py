@@ -117,6 +117,37 @@ def test_a_declaration_that_does_not_load_is_reported_and_stops_nobody(installed
         registry.adapter("theirs")
 
 
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("methods=None", "its 'methods' is not a tuple of Method"),
+        ("modes='eager'", "its 'modes' is not a tuple of texts"),
+        ("packages={'a': 3}", "its 'packages' is not a dict of texts"),
+        ("title=3", "its 'title' is not text"),
+    ],
+)
+def test_a_declaration_with_a_field_of_another_type_is_reported(installed, field, said):
+    text = THIRD_PARTY.format(name="theirs") + f"\nimport dataclasses\nADAPTER = dataclasses.replace(ADAPTER, {field})"
+    module = f"odd_{field.partition('=')[0]}"
+    installed("theirs", f"{module}:ADAPTER", **{module: text})
+    (error,) = registry.load_errors()
+    assert error.message == said
+
+
+@pytest.mark.parametrize("error", ["SystemExit", "ValueError"])
+def test_functions_of_a_declaration_that_fail_refuse_their_own_adapter(installed, error):
+    failing = f"\nimport dataclasses\ndef fails(*_):\n    raise {error}\n"
+    replaced = "ADAPTER = dataclasses.replace(ADAPTER, refusal=fails, lacking=fails)"
+    module = f"failing_{error[:10].lower()}"
+    source = THIRD_PARTY.format(name="theirs").replace("no_such_module_anywhere", "json") + failing + replaced
+    installed("theirs", f"{module}:ADAPTER", **{module: source})
+    theirs = registry.adapter("theirs")
+    assert "the adapter's own refusal() ends with" in str(theirs.refusal(None, None))
+    lacking = registry.missing(theirs)
+    assert lacking is not None
+    assert "the adapter's own lacking() ends with" in lacking.reason
+
+
 def test_a_declaration_that_hangs_is_reported_and_stops_nobody(installed, monkeypatch):
     monkeypatch.setattr(plug_in, "LIMIT_S", 1.0)
     installed("theirs", "waiting_one:ADAPTER", waiting_one="import time\nwhile True: time.sleep(60)")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -219,3 +220,88 @@ main()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == -signal.SIGINT
     assert done.stderr == ""
+
+
+def test_a_link_to_itself_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    assert main(["export", str(RUN), "--to", "csv", "--summary", "-o", str(loop)]) in (exits.OK, exits.USAGE)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"cells": [3]}, {"cells": [{"cell": 3}]}, {"profile": None, "problems": [None]}, {"skipped": {}},
+        {"settings": []},
+    ],
+)  # fmt: skip
+def test_a_plan_of_another_shape_is_named_and_stops_no_plan(
+    tmp_path: Path, plan: dict[str, Any], capsys: pytest.CaptureFixture[str]
+):
+    broken = tmp_path / "2030-01-01T00-00-00Z_broken"
+    shutil.copytree(RUN, broken)
+    kept = json.loads((RUN / "plan.json").read_text(encoding="utf-8"))
+    (broken / "plan.json").write_text(json.dumps({**kept, **plan}))
+    for command in ("show", "report", "verify"):
+        assert main([command, str(broken)]) == exits.USAGE
+        assert "plan.json is damaged: '" in capsys.readouterr().err
+    words = ["robertson", "--adapter", "scipy", "--profile", "smoke", "--out", str(tmp_path)]
+    assert main(["plan", *words]) == exits.OK
+
+
+@pytest.mark.parametrize("name", ["environment.json", "environments/abc.json"])
+@pytest.mark.parametrize("command", ["show", "verify"])
+def test_a_pipe_in_the_place_of_an_environment_is_refused(
+    tmp_path: Path, name: str, command: str, capsys: pytest.CaptureFixture[str]
+):
+    run = tmp_path / RUN.name
+    shutil.copytree(RUN, run)
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    assert main([command, str(run)]) in (exits.OK, exits.CHECK_FAILED, exits.USAGE)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_device_in_the_place_of_records_answers_no_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    run = tmp_path / RUN.name
+    shutil.copytree(RUN, run)
+    (run / "records.jsonl").unlink()
+    (run / "records.jsonl").symlink_to("/dev/zero")
+    assert main(["query", "select count(*) from records", str(run)]) == exits.USAGE
+    assert "is not a regular file" in capsys.readouterr().err
+
+
+def commanded(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "sciml_bench", *words], text=True, stderr=subprocess.PIPE, **options)
+
+
+def test_an_output_that_is_full_is_no_failed_check():
+    with Path("/dev/full").open("w") as full:
+        done = commanded("verify", str(RUN), stdout=full)
+    assert done.returncode == exits.USAGE
+    assert done.stderr.strip() == "ERROR: the output cannot be written: No space left on device"
+
+
+def test_a_locale_without_utf_8_gets_what_it_can_show():
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = commanded("show", str(RUN), stdout=subprocess.PIPE, env={**os.environ, **plain})
+    assert done.returncode == exits.OK
+    assert done.stderr == ""
+
+
+def test_records_whose_checksums_were_taken_away_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    stored = RUN.parent / "robertson-julia"
+    first, *others = (stored / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    bare = [f"{line[: line.rindex(',')]}}}" for line in (first, *others)]
+    for lines_now, code, said in (
+        ([first, bare[1], *others[1:]], exits.CHECK_FAILED, "it has no checksum, and a line before it has one"),
+        (bare, exits.OK, "it has no checksum"),
+    ):
+        run = tmp_path / f"run{code}"
+        shutil.copytree(stored, run, ignore=shutil.ignore_patterns("*.html", "*.png"))
+        (run / "records.jsonl").write_text("\n".join(lines_now) + "\n", encoding="utf-8")
+        assert main(["verify", str(run), "--all"]) == code
+        assert said in capsys.readouterr().out

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from faults.damage import changed, damaged
@@ -96,3 +97,29 @@ def test_values_reach_every_depth():
     chance = random.Random(0)
     places = {json.dumps(changed({"a": {"b": {"c": [1]}}}, chance)).count("{") for _ in range(100)}
     assert len(places) > 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (("time_to_first_gradient_ns", "process"), -1),
+        (("cell", "device"), "cpu/"),
+        (("cell", "saving"), "x/"),
+        (("points", 0, "batch"), 3),
+    ],
+)
+def test_a_value_that_makes_no_sense_ends_no_command(
+    small: Path, tmp_path: Path, field: tuple[Any, ...], value: object, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "run"
+    shutil.copytree(small, folder)
+    records = folder / "records.jsonl"
+    lines = records.read_text().splitlines()
+    record = place = json.loads(lines[0])
+    for name in field[:-1]:
+        place = place[name]
+    place[field[-1]] = value
+    lines[0] = json.dumps(record)
+    records.write_text("\n".join(lines) + "\n")
+    tried(folder, small, tmp_path)
+    assert "Traceback" not in capsys.readouterr().err

@@ -345,7 +345,7 @@ def test_no_steady_state_is_a_result_and_no_failure():
 
         def now_ns(self) -> int:
             self.looks += 1
-            self.ns += 2 ** (self.looks // 40)
+            self.ns += 1000 * 2 ** (self.looks // 40)
             return self.ns
 
     sampling = Sampling(warm_up_calls=0, steady_calls=60, steady_s=0.0, max_steady_calls=60, perturbation=0.0)
