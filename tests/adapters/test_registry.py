@@ -6,6 +6,7 @@ import dataclasses
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
+from typing import Any, cast
 
 import pytest
 
@@ -141,8 +142,8 @@ def test_functions_of_a_declaration_that_fail_refuse_their_own_adapter(installed
     module = f"failing_{error[:10].lower()}"
     source = THIRD_PARTY.format(name="theirs").replace("no_such_module_anywhere", "json") + failing + replaced
     installed("theirs", f"{module}:ADAPTER", **{module: source})
-    theirs = registry.adapter("theirs")
-    assert "the adapter's own refusal() ends with" in str(theirs.refusal(None, None))
+    theirs, nothing = registry.adapter("theirs"), cast(Any, (None, None))
+    assert "the adapter's own refusal() ends with" in str(theirs.refusal(*nothing))
     lacking = registry.missing(theirs)
     assert lacking is not None
     assert "the adapter's own lacking() ends with" in lacking.reason
