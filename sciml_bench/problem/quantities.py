@@ -232,7 +232,19 @@ def _initial(
 def _sequence(reader: Reader, name: str, initial: Any, size: int) -> tuple[Node, ...]:
     index = symbol("i")
     typed = reader.expression(initial, "states", name, reader.constants_scope(i=Typed(index)))
+    _check_count(reader, name, typed.expr, size)
     return tuple(_real(reader, typed.expr.xreplace({index: sympy.Integer(i)}), name) for i in range(size))
+
+
+MAX_COMPUTED = 100_000
+"""Initial values that are computed of a formula, about a millisecond each."""
+
+
+def _check_count(reader: Reader, name: str, formula: Node, count: int) -> None:
+    if formula.free_symbols and count > MAX_COMPUTED:
+        raise reader.document.error(
+            f"'{name}' has more than {MAX_COMPUTED} initial values that follow from a formula.", "states", name
+        )
 
 
 def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> tuple[Node, ...]:
@@ -246,6 +258,7 @@ def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> 
         raise reader.document.error(f"'{name}' has more than {MAX_COMPONENTS} components.", "states", name)
     coordinates = {grid.name: Typed(symbol(grid.name)) for grid in grids}
     expr = reader.expression(initial, "states", name, reader.constants_scope(**coordinates)).expr
+    _check_count(reader, name, expr, math.prod(points))
     for grid in grids:
         reader.scope.used.discard(grid.name)
     values: list[Node] = []

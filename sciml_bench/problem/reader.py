@@ -60,8 +60,11 @@ class Document:
             return cls(path, text, tomllib.loads(text, parse_float=Decimal))
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
             line = re.search(r"at line (\d+)", str(error))
+            # Python speaks of a setting of its own there.
+            is_long = "for integer string conversion" in str(error)
+            said = "a whole number has more digits than Python reads" if is_long else f"is not TOML: {error}"
             raise ProblemError(
-                f"is not TOML: {error}.", where=path, line=int(line[1]) if line else None,
+                f"{said}.", where=path, line=int(line[1]) if line else None,
                 cure="See https://toml.io for the syntax.",
             ) from None  # fmt: skip
 

@@ -127,6 +127,16 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, what: str, cap
             '[states]\nu = { grid = ["x", "y"], initial = "x*y" }\n[equations]\nu = "-u"',
             "more than 1000000 components",
         ),
+        (
+            '[states]\ny = { size = 100_001, initial = "sin(i)" }\n[equations]\ny = "-y"',
+            "more than 100000 initial values that follow from a formula",
+        ),
+        (
+            '[grids.x]\npoints = 100_001\nfirst = 0\nlast = 1\nboundary = "periodic"\n'
+            '[states]\nu = { grid = ["x"], initial = "sin(x)" }\n[equations]\nu = "-u"',
+            "more than 100000 initial values that follow from a formula",
+        ),
+        (f"[parameters]\nk = {'9' * 5000}\n[states]\ny = 1\n[equations]\ny = '-k*y'", "a whole number has more digits"),
     ],
 )
 def test_a_large_file_is_refused_at_once(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]):
