@@ -60,7 +60,7 @@ class Document:
             return cls(path, text, tomllib.loads(text, parse_float=Decimal))
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
             line = re.search(r"at line (\d+)", str(error))
-            # Python speaks of a setting of its own there.
+            # Python's message names one of its settings.
             is_long = "for integer string conversion" in str(error)
             said = "a whole number has more digits than Python reads" if is_long else f"is not TOML: {error}"
             raise ProblemError(
