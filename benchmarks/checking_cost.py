@@ -3,7 +3,7 @@
     python benchmarks/checking_cost.py                   cells of five frameworks
     python benchmarks/checking_cost.py CELL… [--pairs 40] [--rtol 1e-4,1e-8]
 
-In the worker of each cell short steady loops alternate in random order, with outputs kept and without; each pair gives
+In the worker of each cell short steady loops alternate, with outputs kept and without; each pair gives
 the ratio of its medians. Then the cell is measured as in profile standard, while a clock sums up the time that outputs
 are kept and checked. One call in a check is not in the sum: it also measures memory, and is made in any case. Exit code
 1 if a share is above its bound, or a median ratio outside its own with an interval (95 %) that excludes 1.
@@ -15,7 +15,6 @@ import argparse
 import dataclasses
 import json
 import os
-import random
 import statistics
 import sys
 import tempfile
@@ -35,7 +34,7 @@ CELLS = (
     "robertson/tensorflow/bdf/forward/compiled",
 )
 MOST_SHARE, MOST_MOVED = 0.01, 0.005
-LOOP_S = 0.25
+LOOP_S, CALLS, SETTLING = 0.25, 9, 4
 
 
 def main() -> int:
@@ -94,6 +93,11 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
     return ordered[max(0, rank - 1)], statistics.median(ordered), ordered[min(len(ordered) - 1, len(ordered) - rank)]
 
 
+def is_filled(count: int, seconds: float) -> bool:
+    """Whether a loop is long enough for a median."""
+    return count >= CALLS and seconds > LOOP_S
+
+
 def worker(pairs: int, path: Path) -> int:
     """A worker whose clock also times the checks; it writes what it found beside its reports."""
     from sciml_bench.measure import loop_checks, point_runner, sampling, worker
@@ -115,17 +119,18 @@ def worker(pairs: int, path: Path) -> int:
 
     def pairs_first(runner: Any, half: Any, call: Any, index: int) -> None:
         began_s = time.perf_counter()
-        order, thetas, ratios = random.Random(0), runner._thetas(call, index, 0), list[float]()
+        thetas, ratios = runner._thetas(call, index, 0), list[float]()
         medians: dict[bool, float] = {}
-        for _ in range(pairs):
-            for kept in order.sample([True, False], 2):
+        # In turn the one and the other first, so that a process that still becomes faster favours none; and it has
+        # settled after the first pairs.
+        for pair in range(-SETTLING, pairs):
+            for kept in (True, False) if pair % 2 else (False, True):
                 loop = sampling.Loop.checked() if kept else sampling.Loop()
-                loop.fill(
-                    call, thetas, runner._phases.clock, 60.0, lambda count, seconds: count > 2 and seconds > LOOP_S,
-                    batched=runner._task.sampling,
-                )  # fmt: skip
+                clock, sampled = runner._phases.clock, runner._task.sampling
+                loop.fill(call, thetas, clock, 60.0, is_filled, batched=sampled)
                 medians[kept] = statistics.median(loop.ns)
-            ratios.append(medians[True] / medians[False])
+            if pair >= 0:
+                ratios.append(medians[True] / medians[False])
         rtol = runner._task.points[index].rtol
         found["rows"].append({"call": call.kind, "rtol": rtol, "ms": medians[False] / 1e6, "ratios": ratios})
         found["pairs_s"] += time.perf_counter() - began_s

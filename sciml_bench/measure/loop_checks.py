@@ -42,7 +42,7 @@ _SEEN_ROUNDINGS = 100.0
 #: Where the loss changes by this share, some state changes in its digits.
 _LOSS_SHARE = 1e-6
 #: Work around a call is checked from this time on, and takes at most this many times as long as the call.
-_BESIDE_FLOOR_NS, _BESIDE_TIMES = 1_000_000, 2.0
+BESIDE_FLOOR_NS, BESIDE_TIMES = 1_000_000, 2.0
 
 #: A kernel's count of processor time may be ahead of the clock by this share, and by this time.
 _BUSY_SHARE, _BUSY_FLOOR_NS = 1.05, 20_000_000
@@ -293,7 +293,7 @@ def _check_owed(call: Call, loop: Loop, varied: Varied, run: Run, clock: Clock) 
 
 
 def _is_longer(beside_ns: float, loop: Loop, call_ns: float = 0.0) -> bool:
-    return beside_ns > max(_BESIDE_FLOOR_NS, _BESIDE_TIMES * max(call_ns, statistics.median(loop.ns)))
+    return beside_ns > max(BESIDE_FLOOR_NS, BESIDE_TIMES * max(call_ns, statistics.median(loop.ns)))
 
 
 def _beside(call: Call, loop: Loop, work: str, beside_ns: float) -> SolverFailure:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from statistics import median
 
 from packaging.utils import canonicalize_name
 
+from sciml_bench.measure.loop_checks import BESIDE_FLOOR_NS, BESIDE_TIMES
 from sciml_bench.plan.cells import input_seed
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -264,6 +266,11 @@ def computed(record: Record, _intent: Intent) -> Iterator[str]:
     for point in record.points:
         if Outcome.INVALID in (half.outcome for half in point.halves.values()):
             yield f"at rtol {point.rtol:g}: {point.message or Outcome.INVALID.sentence}"
+        for kind, half in point.halves.items():
+            if half.outcome is not Outcome.OK or half.prepare_ns is None or point.batch is not None or not half.ns:
+                continue
+            if half.prepare_ns > max(BESIDE_FLOOR_NS, BESIDE_TIMES * median(half.ns)):
+                yield f"at rtol {point.rtol:g} preparing the inputs of a {kind} takes {half.prepare_ns / 1e6:.3g} ms"
 
 
 def pinned(record: Record, intent: Intent) -> Iterator[str]:

@@ -315,3 +315,31 @@ def test_records_whose_checksums_were_taken_away_are_named(tmp_path: Path, capsy
         (run / "records.jsonl").write_text("\n".join(lines_now) + "\n", encoding="utf-8")
         assert main(["verify", str(run), "--all"]) == code
         assert said in capsys.readouterr().out
+
+
+def test_a_missing_function_is_refused_with_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "angle.toml"
+    path.write_text(FIT.replace('"-y"', '"atan2(y, 1)"').partition("[loss]")[0])
+    assert main(["describe", str(path)]) == exits.USAGE
+    assert "angle.toml:9: " in capsys.readouterr().err
+
+
+def test_a_bad_problem_does_not_stop_a_good_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"good"'))
+    bad.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"bad"').replace('"-y"', '"-sign(y - 1/2)"'))
+    words = ["--adapter", "scipy", "--method", "rk45", "--profile", "smoke", "--out", str(tmp_path / "runs")]
+    assert main(["run", str(bad), str(good), *words]) in (exits.OK, exits.BROKEN_CELLS)
+    run = next((tmp_path / "runs").glob("2*"))
+    records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert "ok" in {record["outcome"] for record in records if record["cell"]["problem"] == "good"}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_part_of_a_run_is_shown_as_json(tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]):
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run, ignore=shutil.ignore_patterns("*.html", "*.png"))
+    records = (run / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (run / "records.jsonl").write_text("".join(records[:count]), encoding="utf-8")
+    assert main(["show", str(run), "--json"]) == exits.OK
+    json.loads(capsys.readouterr().out, parse_constant=pytest.fail)

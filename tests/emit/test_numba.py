@@ -18,7 +18,14 @@ from sciml_bench.problem.model import Problem
 skip_without("numba")
 
 #: Kinetics, fractional powers, an equation of time, conditions on it and no parameters.
-NAMES = ["robertson", "arenstorf", "prothero-robinson", "detest-nonstiff-a1", "hostile-names.toml"]
+NAMES = [
+    "robertson",
+    "arenstorf",
+    "prothero-robinson",
+    "detest-nonstiff-a1",
+    "hostile-names.toml",
+    "odd-equations.toml",
+]
 
 
 def made(name: str) -> Problem:
@@ -80,7 +87,7 @@ y = "cos(a*t)"
 """
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize("name", NAMES[:-2])
 def test_any_of_the_sensitivities_can_be_followed(name: str) -> None:
     """All at once, and from a later one on; the state comes first each time."""
     problem = made(name)

@@ -230,7 +230,7 @@ def test_a_problem_of_elementary_functions_is_emitted_as_it_is():
     assert filled(problem) is problem
 
 
-@pytest.mark.parametrize("name", ["hostile-names", "hostile-vectors"])
+@pytest.mark.parametrize("name", ["hostile-names", "hostile-vectors", "odd-equations"])
 def test_names_of_a_file_are_not_those_of_generated_code(name: str) -> None:
     """A parameter ``k_0`` beside a vector ``k``, ``c0`` beside common parts, ``y_`` beside the array ``y``."""
     problem = load_problem(Path(__file__).parent / "data" / f"{name}.toml")

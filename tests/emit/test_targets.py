@@ -11,7 +11,7 @@ NAMES = [
     "robertson", "chemical-akzo-nobel", "pollution", "arenstorf", "pleiades", "detest-nonstiff-c3", "rigid-body",
     "brusselator-1d", "brusselator-2d", "medical-akzo-nobel", "beam", "heat", "kuramoto-sivashinsky", "ring-modulator",
     "detest-stiff-f1", "prothero-robinson", "compartments.toml",
-    "hostile-names.toml", "hostile-vectors.toml",
+    "hostile-names.toml", "hostile-vectors.toml", "odd-equations.toml",
 ]  # fmt: skip
 
 

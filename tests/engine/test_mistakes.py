@@ -54,3 +54,13 @@ class TestMistake8SuccessReportedAfterAnError:
         measurement = measured(f"{points(Outcome.OK).splitlines()[0]}\nos.kill(os.getpid(), 11)")
         assert [point.outcome for point in measurement.points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
         assert "died with SIGSEGV" in measurement.message
+
+
+@pytest.mark.usefixtures("stub_path")
+class TestMistake10TheClockIsTheAdapter:
+    """An adapter that replaces the functions of the module ``time``."""
+
+    def test_its_calls_take_as_long_as_they_take(self):
+        measurement = measure_cell(stub_task("stubs.liars:ReplacesTheClock"), Limits(timeout_s=60.0))
+        assert measurement.outcome is Outcome.OK
+        assert all(min(point.solve.ns) >= 2_000_000 for point in measurement.points)

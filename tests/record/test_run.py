@@ -7,6 +7,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 from stubs.records import stub_record
 
 from sciml_bench.errors import StoreError
-from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record import lines
+from sciml_bench.record.lines import DamagedLine, append_line
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run, environment_hash
 
@@ -233,3 +235,27 @@ def test_damaged_plan_is_a_store_error(tmp_path: Path, text: str):
     (run.folder / "plan.json").write_text(text)
     with pytest.raises(StoreError, match=r"plan\.json is damaged"):
         _ = Run.open(run.folder).plan
+
+
+def test_the_names_of_new_files_reach_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A file whose folder was not written is lost with its content when the machine loses power."""
+    synced: list[Path] = []
+    monkeypatch.setattr(lines, "sync_folder", lambda folder: synced.append(Path(folder)))
+    run = new_run(tmp_path)
+    assert set(synced) == {run.folder}
+    synced.clear()
+    append_line(run.records_path, "{}")
+    append_line(run.records_path, "{}")
+    assert synced == [run.folder]
+
+
+def test_a_run_is_named_by_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        run = Run.create(tmp_path, "run", plan={}, environment={})
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    named = datetime.datetime.strptime(run.folder.name, "%Y-%m-%dT%H-%M-%SZ_run").replace(tzinfo=datetime.UTC)
+    assert abs((datetime.datetime.now(datetime.UTC) - named).total_seconds()) < 3600

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -249,3 +250,15 @@ class SumsInAnyOrder(Decay):
 
     def solve(self, inputs: Any) -> Any:
         return super().solve(inputs) * (1 + 1e-5 * np.random.default_rng().uniform(-1, 1))
+
+
+class ReplacesTheClock(Decay):
+    """Puts another clock in the place of the one that Python has, and takes 2 ms."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        time.perf_counter_ns = time.time_ns = time.monotonic_ns = lambda: 0
+
+    def solve(self, inputs: Any) -> Any:
+        time.sleep(0.002)
+        return super().solve(inputs)
