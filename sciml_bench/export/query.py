@@ -126,8 +126,7 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
     left_out = 0
     if named - _ANALYSED.keys():
         for run in runs:
-            if run.records_path.exists():
-                lines = _lines(run)
+            if lines := _lines(run):
                 with _readable(run) as path:
                     (read,) = connection.execute(insert, [run.folder.name, str(path)]).fetchone() or (0,)
                 left_out += lines - read

@@ -93,6 +93,14 @@ def test_an_observable_may_be_named_in_the_noise(tmp_path):
     assert problem.loss.reads
 
 
+def test_a_file_that_is_a_link_to_itself_is_refused(tmp_path):
+    path = written(tmp_path)
+    (tmp_path / "model.xml").unlink()
+    (tmp_path / "model.xml").symlink_to("model.xml")
+    with pytest.raises(ProblemError, match=r"model\.xml"):
+        of_petab(path, "problem")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -43,7 +43,7 @@ def test_an_untouched_run_is_valid(tmp_path: Path):
     assert result.unchecked == NO_CHECKSUM
     assert len(result.judged) == 6
     assert all(item.valid for item in result.judged)
-    assert told(result).startswith("VALID: 6 records by")
+    assert "\nVALID: 6 records by" in told(result)
     assert result.cell_tally == "planned 4 = measured 2 + failed 0 + skipped 2"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -177,7 +178,9 @@ def files(path: Path, content: Mapping[str, Any], key: str) -> list[Path]:
         if not isinstance(name, str):
             raise ProblemError(f"'{key}' must name a file.", where=path)
         target = path.parent / name
-        if "://" in name or not target.resolve().is_relative_to(path.parent.resolve()):
+        # A path's own ``resolve`` raises for a link to itself.
+        folder, real = os.path.realpath(path.parent), Path(os.path.realpath(target))
+        if "://" in name or not real.is_relative_to(folder):
             raise ProblemError(f"'{key}' names '{name}', which is outside its folder.", where=path)
         _content(target)
         found.append(target)
