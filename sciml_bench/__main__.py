@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 
 
 def main() -> int:
     """Run the command line; Ctrl-C while it is imported ends the process without a traceback."""
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Whoever started it may have it ignore Ctrl-C, and only the main thread may choose.
+    silent = (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        and threading.current_thread() is threading.main_thread()
+    )
+    if silent:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from sciml_bench.cli.main import main as command_line
 
-    signal.signal(signal.SIGINT, handler)
+    if silent:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return command_line()
 
 

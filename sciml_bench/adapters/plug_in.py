@@ -80,6 +80,9 @@ def wrong_field(declared: Adapter) -> str:
         table = getattr(declared, name)
         if not (isinstance(table, dict) and _are_texts(table, dict) and _are_texts(list(table.values()), list)):
             return f"'{name}' is not a dict of texts"
+    for name in ("recipes", "refusal", "lacking", "variables", "locks"):
+        if not callable(getattr(declared, name)):
+            return f"'{name}' is not a function"
     if not isinstance(declared.methods, tuple) or not all(isinstance(item, Method) for item in declared.methods):
         return "'methods' is not a tuple of Method"
     return ""

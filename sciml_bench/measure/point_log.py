@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from sciml_bench.measure.answers import Kept
+from sciml_bench.measure.loop_checks import Scored
 from sciml_bench.measure.sampling import Loop
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Steady
@@ -24,7 +24,7 @@ class HalfLog(Generic[H]):
     """
 
     found: H
-    scored: Kept | None = None
+    scored: Scored | None = None
     outcome: Outcome | None = None
     phase: str | None = None
     message: str = ""

@@ -22,9 +22,8 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, V
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.process import Displacements, rss_bytes
 from sciml_bench.measure import gradient_check
-from sciml_bench.measure.answers import Kept
 from sciml_bench.measure.enough import is_enough
-from sciml_bench.measure.loop_checks import check_loop, numbers_of
+from sciml_bench.measure.loop_checks import Scored, check_loop, numbers_of
 from sciml_bench.measure.point_log import HalfLog, PointLog
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
@@ -198,7 +197,9 @@ class CellMeasurer:
             self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
             self._succeeded.add(call.kind)
             reason = keep(result)
-            half.scored = Kept(varied, numbers_of(call, result))
+            scores = half.found.scores or {}
+            error = scores.get("trajectory_error" if call.kind == SOLVE else "error")
+            half.scored = Scored(varied, numbers_of(call, result), error)
             if reason:
                 half.fail(Outcome.INACCURATE, name, reason)
 

@@ -27,6 +27,7 @@ from sciml_bench.record.lines import (
 )
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, read_records
+from sciml_bench.record.task import Cell
 
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
@@ -181,9 +182,16 @@ def _misshapen(plan: Mapping[str, Any]) -> str:
         entries = plan.get(name, [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             wrong.append(name)
-    if "cells" not in wrong and not all(isinstance(entry.get("cell", {}), dict) for entry in plan.get("cells", [])):
+    if "cells" not in wrong and not all(_is_cell(entry) for entry in plan.get("cells", [])):
         wrong.append("cells")
     return f"'{wrong[0]}' holds a value of another kind" if wrong else ""
+
+
+def _is_cell(entry: Mapping[str, Any]) -> bool:
+    try:
+        return "cell" not in entry or isinstance(Cell(**entry["cell"]), Cell)
+    except (TypeError, ValueError):
+        return False
 
 
 def is_record(line: bytes) -> bool:
@@ -244,11 +252,21 @@ def runs_in(folder: Path) -> Iterator[Run]:
     """
     if not folder.is_dir():
         return
-    for path in sorted(folder.iterdir(), key=lambda path: (path.name[:1].isdigit(), path.name), reverse=True):
+    for path in sorted(folder.iterdir(), key=_made, reverse=True):
         try:
             yield Run.open(path)
         except StoreError:
             continue
+
+
+def _made(folder: Path) -> tuple[float, str]:
+    """The time in the name of a run's folder, in local time if an earlier version made it, and the name."""
+    name = folder.name
+    try:
+        made = datetime.datetime.strptime(name[:19], "%Y-%m-%dT%H-%M-%S")
+    except ValueError:
+        return 0.0, name
+    return made.replace(tzinfo=datetime.UTC if name[19:20] == "Z" else None).timestamp(), name
 
 
 def find_run(name: str | Path | None, out: Path) -> Run:

@@ -27,13 +27,13 @@ def point_of(program: str, **changes: Any) -> PointResult:
     return [event.result for event in events if isinstance(event, PointDone) and event.complete][-1]
 
 
-FAR = "times as long for an input 3% away as the timed ones"
+FAR = "times as long for an input that the program has never seen as the timed ones"
 
 
 @pytest.mark.parametrize(
     ("program", "evidence"),
     [
-        ("RemembersWhatIsClose", FAR),
+        ("RemembersWhatIsClose", "returned the same output to the last digit, and one 3% away returns another"),
         ("RemembersThePoint", "and so does one 3% away, where the loss is another by"),
         ("RemembersAndShakes", FAR),
         ("ShakesByInput", FAR),
@@ -57,17 +57,47 @@ def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monk
     assert evidence in point.message
 
 
-@pytest.mark.parametrize("program", ["RemembersAndShakes", "ShakesByInput", "Extrapolates", "ALittleLoose"])
+@pytest.mark.parametrize("program", ["ALittleLoose"])
 def test_of_long_calls_one_check_is_drawn(program: str) -> None:
-    # Neither always nor never: so that checks take no time from long calls, and no adapter knows which comes.
+    # So that checks take no time from long calls, and no adapter knows which one comes.
     outcomes = [point_of(program).solve.outcome for _ in range(60)]
     assert 5 < outcomes.count(Outcome.INVALID) <= 60
 
 
-@pytest.mark.parametrize("program", ["Works", "UsesOneProcessor", "PreparesSlowly", "SumsInAnyOrder"])
+HONEST = [
+    "Works", "UsesOneProcessor", "PreparesSlowly", "SumsInAnyOrder", "RestsAtItsTheta", "ReadsIntoOneArray",
+    "FailsFarAway", "PanicsFarAway",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", HONEST)
 def test_honest_programs_pass(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0}, raising=False)
+    monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
     assert {half.outcome for half in point_of(program).halves.values()} == {Outcome.OK}
+
+
+def test_a_last_digit_that_differs_now_and_then_is_no_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
+    outcomes = {point_of("RoundsInAnyWay", reference=None).solve.outcome for _ in range(30)}
+    assert Outcome.INVALID not in outcomes
+
+
+def test_a_looser_solver_that_reads_into_one_array_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert point_of("LooseIntoOneArray").solve.outcome is Outcome.INVALID
+
+
+def test_the_memory_of_a_call_is_that_of_a_timed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[int] = []
+
+    def first(call: Any) -> int:
+        call()
+        measured.append(len(measured))
+        return 7
+
+    monkeypatch.setattr(loop_checks, "working_bytes", first)
+    monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
+    assert point_of("FailsFarAway").solve.working_bytes == 7
 
 
 def test_calls_that_differ_every_time_are_not_invalid_by_chance() -> None:

@@ -5,6 +5,7 @@ A closed form takes no time, so that each computation sleeps, for longer at a ti
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import time
@@ -262,3 +263,70 @@ class ReplacesTheClock(Decay):
     def solve(self, inputs: Any) -> Any:
         time.sleep(0.002)
         return super().solve(inputs)
+
+
+class RestsAtItsTheta(Works):
+    """Is fast where it starts at rest, and takes twenty times as long a little away from there."""
+
+    def solve(self, inputs: Any) -> Any:
+        for _ in range(1 if np.allclose(inputs[0], self.theta, rtol=1e-4) else 20):
+            self.work(inputs[1])
+        return Decay.solve(self, inputs)
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.theta = np.array(task.numbers.theta)
+
+
+class OneArray(Decay):
+    """Reads each solution into the same array."""
+
+    def read_solution(self, output: Any) -> Any:
+        solution = super().read_solution(output)
+        self.array = getattr(self, "array", np.empty_like(solution.ys))
+        self.array[:] = solution.ys
+        return dataclasses.replace(solution, ys=self.array)
+
+
+class ReadsIntoOneArray(OneArray, SumsInAnyOrder):
+    """Also differs in the last digits from call to call."""
+
+
+class LooseIntoOneArray(OneArray, LooseAfterFirst):
+    """Is loose after the first call."""
+
+
+class FailsFarAway(Works):
+    """Knows no solution but for its own theta and what is next to it."""
+
+    error: type[BaseException] = RuntimeError
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.theta = np.array(task.numbers.theta)
+
+    def solve(self, inputs: Any) -> Any:
+        if not np.allclose(inputs[0], self.theta, rtol=1e-4):
+            raise self.error("no solution")
+        return super().solve(inputs)
+
+
+class Panic(BaseException):
+    """An error that is no Exception, as those of libraries in Rust."""
+
+
+class PanicsFarAway(FailsFarAway):
+    """Raises no Exception there."""
+
+    error = Panic
+
+
+class RoundsInAnyWay(DependsOnNothing):
+    """Depends on nothing, and is another in its last digit now and then."""
+
+    def solve(self, inputs: Any) -> Any:
+        rounded = np.random.default_rng().choice([0.0, 1.0], p=[0.8, 0.2])
+        return super().solve(inputs) * (1 + rounded * np.finfo(np.float64).eps)
+
+    def gradient(self, inputs: Any) -> Any:
+        return 1.0, np.full(2, 1e-3)
