@@ -242,9 +242,8 @@ def _check_same(task: Task, call: Call, kept: Sequence[Kept], run: Run) -> None:
     near = kept[0]
     if any(np.array_equal(near.varied, other.varied) for other in kept[1:]):
         return
-    if task.learning is not None and any(
-        np.array_equal(*map(np.sort, (near.varied, item.varied))) for item in kept[1:]
-    ):
+    orders = [np.sort(each.varied) for each in kept]
+    if task.learning is not None and all(np.array_equal(orders[0], other) for other in orders[1:]):
         # The samples of a whole batch in another order.
         return
     message = f"{len(kept)} timed {call.kind}s of different inputs returned the same output to the last digit"
