@@ -74,10 +74,6 @@ class Cell:
     device: str = "cpu"
     saving: str = DEFAULT_SAVING
 
-    def __post_init__(self) -> None:
-        if any("/" in part for part in dataclasses.astuple(self)):
-            raise ValueError(f"'{self.label}' is not the label of a cell: its parts have no slash")
-
     @property
     def label(self) -> str:
         """One greppable word: ``problem/adapter/method/sensitivity/mode/precision/device``, and ``/landing`` if so."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -229,8 +230,10 @@ def _codes(
             continue
         hashes: dict[str, list[str]] = {}
         for trace in traces:
-            if trace.adapter == name:
-                hashes.setdefault(adapter.target_of(Cell.from_label(trace.label)), []).append(trace.source_hash)
+            # A damaged record may have a slash in a part of its label.
+            with suppress(ValueError):
+                if trace.adapter == name:
+                    hashes.setdefault(adapter.target_of(Cell.from_label(trace.label)), []).append(trace.source_hash)
         for target, found in hashes.items() or [(adapter.target, [])]:
             try:
                 text = source_of(problem, target)
