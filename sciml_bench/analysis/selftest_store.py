@@ -17,7 +17,7 @@ from sciml_bench.analysis.selftest import DRIFT, Bias, Figures, Order, Series
 from sciml_bench.errors import StoreError
 from sciml_bench.record.lines import append_line, store_error, write_whole
 from sciml_bench.record.record import Record
-from sciml_bench.record.run_folder import Run, environment_hash
+from sciml_bench.record.run_folder import Run, environment_hash, made_at
 from sciml_bench.stats.serial import Earlier
 
 SCHEMA = 2
@@ -118,24 +118,22 @@ def earlier(run: Run) -> Earlier | None:
     folder; ``None`` without one, or if the machine of the run is not known.
     """
     try:
-        machine, made_at = machine_hash(run.environment), _made_at(run)
+        machine, made = machine_hash(run.environment), made_at(run.folder)
     except (StoreError, ValueError):
         return None
     found = next((test for place in run.folder.parents[:2] for test in of_machine(place, machine)), None)
-    if found is None or found.interrupted or not found.figures.passed or abs(found.age_days(made_at)) > STALE_DAYS:
+    if (
+        found is None
+        or made is None
+        or found.interrupted
+        or not found.figures.passed
+        or abs(found.age_days(made)) > STALE_DAYS
+    ):
         return None
     series = [item.bias.serial for item in found.figures.series]
     errors = [error for _, error in series]
     # Quantities of one self-test share its blocks, and are not independent of each other.
     return Earlier(max(0.0, fmean(rho for rho, _ in series)), max(OTHER_TIMES, *errors)) if errors else None
-
-
-def _made_at(run: Run) -> datetime.datetime:
-    """The time in the name of a run's folder; ``ValueError`` if it has another name."""
-    name = run.folder.name
-    # Earlier versions named runs by local time.
-    zone = datetime.UTC if name[19:20] == "Z" else None
-    return datetime.datetime.strptime(name[:19], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=zone).astimezone()
 
 
 def newest(results: Path, machine: str = "") -> SelfTest | None:

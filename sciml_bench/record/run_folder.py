@@ -252,21 +252,26 @@ def runs_in(folder: Path) -> Iterator[Run]:
     """
     if not folder.is_dir():
         return
-    for path in sorted(folder.iterdir(), key=_made, reverse=True):
+    for path in sorted(folder.iterdir(), key=_by_age, reverse=True):
         try:
             yield Run.open(path)
         except StoreError:
             continue
 
 
-def _made(folder: Path) -> tuple[float, str]:
-    """The time in the name of a run's folder, in local time if an earlier version made it, and the name."""
+def made_at(folder: Path) -> datetime.datetime | None:
+    """The time in the name of a run's folder; ``None`` if it has another name."""
     name = folder.name
+    # Earlier versions named runs by local time.
+    zone = datetime.UTC if name[19:20] == "Z" else None
     try:
-        made = datetime.datetime.strptime(name[:19], "%Y-%m-%dT%H-%M-%S")
-    except ValueError:
-        return 0.0, name
-    return made.replace(tzinfo=datetime.UTC if name[19:20] == "Z" else None).timestamp(), name
+        return datetime.datetime.strptime(name[:19], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=zone).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _by_age(folder: Path) -> tuple[datetime.datetime, str]:
+    return made_at(folder) or datetime.datetime.min.replace(tzinfo=datetime.UTC), folder.name
 
 
 def find_run(name: str | Path | None, out: Path) -> Run:

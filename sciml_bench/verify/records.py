@@ -267,7 +267,9 @@ def computed(record: Record, _intent: Intent) -> Iterator[str]:
         if Outcome.INVALID in (half.outcome for half in point.halves.values()):
             yield f"at rtol {point.rtol:g}: {point.message or Outcome.INVALID.sentence}"
         for kind, half in point.halves.items():
-            if half.outcome is not Outcome.OK or half.prepare_ns is None or point.batch is not None or not half.ns:
+            # Transfers to a device, and the samples of a model, are prepared for longer.
+            is_bound = record.cell.device == "cpu" and point.batch is None and half.outcome is Outcome.OK
+            if not is_bound or half.prepare_ns is None or not half.ns:
                 continue
             if half.prepare_ns > max(BESIDE_FLOOR_NS, BESIDE_TIMES * median(half.ns)):
                 yield f"at rtol {point.rtol:g} preparing the inputs of a {kind} takes {half.prepare_ns / 1e6:.3g} ms"
