@@ -1,7 +1,7 @@
 """Checks of a steady loop: outputs are computed, as tightly as the scored one, and all work is in the timed calls.
 
 Timed outputs are compared with the scored one, whose theta is nearly the same. Then calls are made again, drawn in
-secret: with an input of the loop or of the scored call, whose output must be the same again; and with an input far away.
+secret: with an input of the loop or of the scored call, whose output must be the same again, and with one far away.
 If that takes much longer, a program that is built again must be fast for an input that it has never seen. Outputs of
 several inputs that are all the same are compared with the output far away. Inputs are prepared and outputs read in less
 time than a call takes. Threads that leave the planned processors for others use more of their time than passes.

@@ -196,8 +196,10 @@ def whole(path: Path) -> Iterator[Path]:
 
     A link stays and its target is replaced. Devices and pipes are written into.
     """
-    # A path's own ``resolve`` raises for a link to itself, which is then refused as any file that cannot be written.
+    # A path's own ``resolve`` raises for a link to itself without an error number.
     path = Path(os.path.realpath(path))
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     special = is_special(path)
     folder = Path(tempfile.mkdtemp()) if special else path.parent
     temporary = folder / f".{path.name}.{os.getpid()}"
