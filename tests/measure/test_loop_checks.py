@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -40,7 +41,8 @@ FAR = "times as long for an input that the program has never seen as the timed o
         ("Extrapolates", FAR),
         ("LooseAfterFirst", "timed solves returned outputs that differ from the scored one by 0.01"),
         ("TightForTheScored", "timed solves returned outputs that differ from the scored one by 0.01"),
-        ("ALittleLoose", "a solve that counts returned another output than the same solve after the loop"),
+        # Near the limit of the first of these checks, which is a multiple of changes that are drawn.
+        ("ALittleLoose", "returned (another output than the same solve after|outputs that differ from the scored one)"),
         ("UsesTwoProcessors", "timed solves used 2 processors, and 1 is planned: threads left the planned ones"),
         ("SolvesWhilePreparing", "a solve takes 0.001 ms, and preparing its inputs"),
         ("PreparesTheTightest", "a solve takes 0.001 ms, and preparing its inputs"),
@@ -54,7 +56,7 @@ def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monk
     monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
     point = point_of(program)
     assert point.solve.outcome is Outcome.INVALID
-    assert evidence in point.message
+    assert re.search(evidence, point.message)
 
 
 @pytest.mark.parametrize("program", ["ALittleLoose"])
