@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 
 TURN, QUIET = "turn", "quiet"
 
-_OTHER_WORK = ("load", "processes", "steal", "quota")
-"""Checks of the doctor that other work can fail from one minute to the next."""
-
-_PASSING = ("load", "processes")
-"""The checks among them that pass when other work ends; throttling and stolen time are counted since the start."""
-
-_LOOK_S = 0.3
 _PAUSE_S = 5.0
 _MOST_S = 1800.0
 
@@ -55,37 +48,31 @@ def one_at_a_time(wait: str | None, profile: Profile | None = None) -> Iterator[
         if wait == QUIET:
             wait_for_quiet()
         else:
-            report_disturbances()
+            reportother_work()
         yield
 
 
-def report_disturbances() -> None:
+def reportother_work() -> None:
     """Print on standard error what other work does to this machine now."""
-    if found := _disturbances():
+    from sciml_bench.host.doctor.other_work import other_work
+
+    if found := other_work():
         _say(f"this machine is disturbed: {_listed(found)}")
         _say("  verdicts need a quiet machine: --wait-quiet waits for one; without it the answer is provisional")
 
 
 def wait_for_quiet() -> None:
     """Return as soon as no other work disturbs this machine, or after half an hour."""
+    from sciml_bench.host.doctor.other_work import PASSING, other_work
+
     for look in range(int(_MOST_S / _PAUSE_S)):
-        found = [finding for finding in _disturbances() if finding.id in _PASSING]
+        found = [finding for finding in other_work() if finding.id in PASSING]
         if not found:
             return
         if not look:
             _say(f"waiting for a quiet machine; now {_listed(found)}. Ctrl-C ends the wait")
         time.sleep(_PAUSE_S)
     _say(f"still disturbed after {_MOST_S / 60:g} min: the answer is provisional")
-
-
-def _disturbances() -> list[Finding]:
-    from sciml_bench.host.doctor import examine
-    from sciml_bench.host.doctor.finding import Status
-    from sciml_bench.host.doctor.readings import gather
-
-    readings = gather(_LOOK_S)
-    found = examine(readings) if readings.readable else []
-    return [finding for finding in found if finding.id in _OTHER_WORK and finding.status is Status.DISTURBS]
 
 
 def _listed(found: list[Finding]) -> str:

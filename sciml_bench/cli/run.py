@@ -10,6 +10,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
+from sciml_bench.cli.cluster import Where, engine_of, engine_options, print_dry_run
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, selection_options
@@ -32,14 +33,6 @@ within_option = click.option(
     "within_s",
     type=TimeSpan(),
     help="Begin no block that would not end in this time, as 30min or 8h; the same command continues later.",
-)
-
-engine_option = click.option(
-    "--engine",
-    type=click.Choice(("local", "files")),
-    default="local",
-    show_default=True,
-    help="Measure here, or write units of work that other machines carry out with `sciml-bench worker`.",
 )
 
 
@@ -66,7 +59,7 @@ def epilog(*examples: str) -> str:
 @measuring_options
 @resume_option
 @within_option
-@engine_option
+@engine_options
 @wait_options
 @json_option
 def run(words: tuple[str, ...], selection: dict[str, Any], **options: Any) -> int:
@@ -93,7 +86,7 @@ def _suite_verb(name: str, line: str) -> click.Command:
     @measuring_options
     @resume_option
     @within_option
-    @engine_option
+    @engine_options
     @wait_options
     @json_option
     def verb(selection: dict[str, Any], **options: Any) -> int:
@@ -121,7 +114,7 @@ def _run(
     out: Path,
     resume: bool | None,
     within_s: float | None,
-    engine: str,
+    where: Where,
     wait: str | None,
     as_json: bool,
     **options: Any,
@@ -139,9 +132,16 @@ def _run(
     if not plan.planned:
         return print_nothing(plan)
     name = _name(selection, words, plan)
-    if engine == "files":
+    if where.dry_run:
+        print_dry_run(where, plan, out)
+        return exits.OK
+    if where.engine == "files":
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         return _hand_over(session, as_json)
+    if where.is_cluster:
+        session = open_session(plan, out, name, resume=resume, command=typed_command())
+        carry_out(session, as_json, engine_of(where, session, as_json))
+        return end(session, as_json)
     with one_at_a_time(wait, plan.profile):
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         carry_out(session, as_json, None if within_s is None else _within(session, within_s))

@@ -40,26 +40,20 @@ def worker(file: Path, out: Path, wait: str | None) -> int:
     A unit holds programs that are run: carry out only units that you, or people you trust, have written. The same
     command finishes a shard that was interrupted.
     """
-    from sciml_bench.adapters.registry import adapters
     from sciml_bench.engine.unit import Unit
-    from sciml_bench.host.environment import environment_facts
     from sciml_bench.host.machine import pseudonym
     from sciml_bench.record.endings import RESULTS
     from sciml_bench.record.record import Record
     from sciml_bench.run.finished import Finished
-    from sciml_bench.run.session import locks_of, terminable
-    from sciml_bench.run.shard import Shard, carry_out
+    from sciml_bench.run.session import terminable
+    from sciml_bench.run.shard import Shard, carry_out, environment_of
 
     def show(place: int, total: int, record: Record) -> None:
         click.echo(str(Finished(place, total, record)))
 
     unit = Unit.read(file)
     unit.check_version()
-    used = dict.fromkeys(job.task.cell.adapter for job in unit.jobs)
-    there = adapters(used)
-    packages = (name for adapter in there.values() for name in adapter.packages.values())
-    locks = locks_of(there[name] for name in used if name in there)
-    environment = environment_facts(packages, unit.jobs[0].task.threads, locks)
+    environment = environment_of(unit)
     with one_at_a_time(wait):
         shard = Shard.begin(unit, out, environment)
         if shard.is_whole:

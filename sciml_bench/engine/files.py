@@ -38,21 +38,25 @@ class FilesEngine(Engine):
     def wait(self, on: OnHappening) -> None:
         while self._waiting:
             unit = self._waiting.popleft()
-            path = self.path(unit)
-            try:
-                self.folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise store_error("create", self.folder, error) from error
-            if not _is_written(unit, path):
-                unit.write(path)
-            on(HandedOver(unit, path))
+            on(HandedOver(unit, write_unit(unit, self.folder)))
 
     def cancel(self) -> None:
         self._waiting.clear()
 
-    def path(self, unit: Unit) -> Path:
-        """The file of a unit."""
-        return self.folder / f"{unit.id}.json"
+
+def write_unit(unit: Unit, folder: Path) -> Path:
+    """Write a unit into a folder and return its file, which stays as it was if it was written before.
+
+    :class:`StoreError` when that fails.
+    """
+    path = folder / f"{unit.id}.json"
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise store_error("create", folder, error) from error
+    if not _is_written(unit, path):
+        unit.write(path)
+    return path
 
 
 def _is_written(unit: Unit, path: Path) -> bool:

@@ -69,9 +69,7 @@ def _merge(run: Run, shards: Sequence[Shard], ownership: Ownership) -> Merged:
     taken: dict[Place, Shard] = {}
     missing: list[tuple[Shard, list[Record]]] = []
     for shard in shards:
-        _check_unit(run, shard)
-        _check_software(run, shard)
-        records = _checked_records(shard)
+        records = checked_records(run, shard)
         place = shard.unit.problem, shard.unit.block
         if place in taken:
             raise StoreError(
@@ -100,6 +98,17 @@ def _merge(run: Run, shards: Sequence[Shard], ownership: Ownership) -> Merged:
         units=len(handed_over),
         missing=tuple(name for name in handed_over if name not in measured),
     )
+
+
+def checked_records(run: Run, shard: Shard) -> list[Record]:
+    """The records of a whole shard: all of a unit that the run handed over, measured on one machine by its software.
+
+    Raises:
+        StoreError: it is not, see :func:`merge`.
+    """
+    _check_unit(run, shard)
+    _check_software(run, shard)
+    return _checked_records(shard)
 
 
 def _check_unit(run: Run, shard: Shard) -> None:

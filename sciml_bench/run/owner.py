@@ -138,6 +138,13 @@ def refuse_owned(folder: Path) -> None:
     )
 
 
+def has_owner(folder: Path) -> bool:
+    """Return whether a process owns it, or may: one that cannot be seen from here left a sign not long ago."""
+    path = folder / OWNER
+    owner = _read(path)
+    return owner is not None and not owner.has_ended(_silent_s(path))
+
+
 def _remove_ended(path: Path, private: Path) -> None:
     """Remove the file of an owner that has ended; one that was published meanwhile is put back."""
     try:

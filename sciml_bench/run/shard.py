@@ -9,21 +9,28 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.adapters.registry import adapters
 from sciml_bench.engine.interface import Happening, Measured
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.errors import StoreError
+from sciml_bench.host.environment import environment_facts
 from sciml_bench.record.codec import decode_json, encode_json
 from sciml_bench.record.lines import append_line, mend_end, numbered_lines, sealed, store_error, write_whole
+from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import ENVIRONMENT, PLAN, RECORDS, environment_hash, is_record, read_object
 from sciml_bench.run.schedule import History
+from sciml_bench.run.session import locks_of
+
+_SIGNAL_S = 0.5
 
 UNIT, END = "unit.json", "end.json"
 
@@ -99,7 +106,12 @@ class Shard:
     @property
     def is_whole(self) -> bool:
         """Return whether its unit was carried out to its end."""
-        return (self.folder / END).is_file()
+        return self.is_whole_at(self.folder)
+
+    @staticmethod
+    def is_whole_at(folder: Path) -> bool:
+        """Return whether a folder has the end of a shard."""
+        return (folder / END).is_file()
 
     @cached_property
     def end(self) -> End:
@@ -133,6 +145,15 @@ class Shard:
         write_whole(self.folder / END, encode_json(end) + "\n")
 
 
+def environment_of(unit: Unit) -> dict[str, Any]:
+    """The environment of this machine, as a unit is measured in it."""
+    used = dict.fromkeys(job.task.cell.adapter for job in unit.jobs)
+    there = adapters(used)
+    packages = (name for adapter in there.values() for name in adapter.packages.values())
+    locks = locks_of(there[name] for name in used if name in there)
+    return environment_facts(packages, unit.jobs[0].task.threads, locks)
+
+
 OnMeasured = Callable[[int, int, Record], None]
 """Is called when record number ``place`` of ``total`` is on the disk; a group that is repeated makes the total grow."""
 
@@ -161,6 +182,9 @@ def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) ->
         def on(happening: Happening) -> None:
             nonlocal done
             if isinstance(happening, Measured):
+                if happening.record.outcome is Outcome.CRASH:
+                    # A scheduler that ends a task may end a worker before it ends this process.
+                    time.sleep(_SIGNAL_S)
                 shard.append(happening.record)
                 history.keep(happening.record)
                 done += 1

@@ -1,0 +1,147 @@
+"""The machines of a run: this one, the nodes of a cluster, or any to which files of units are taken."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sciml_bench.cli.options import TimeSpan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sciml_bench.plan.plan import Plan
+    from sciml_bench.run.cluster.engine import ClusterEngine
+    from sciml_bench.run.cluster.slurm import Slurm
+    from sciml_bench.run.session import Session
+
+CLUSTERS = ("slurm",)
+
+# A unit may take this many times as long as the plan believes, and this much longer.
+_TIMES, _MORE_MIN = 3, 15
+
+
+@dataclass(frozen=True)
+class Where:
+    """The requested engine and its options."""
+
+    engine: str
+    partition: str | None
+    nodes: int | None
+    constraint: str | None
+    account: str | None
+    qos: str | None
+    time_s: float | None
+    any_node: bool
+    dry_run: bool
+
+    @property
+    def is_cluster(self) -> bool:
+        """Return whether other machines measure while this command waits."""
+        return self.engine in CLUSTERS
+
+
+_OPTIONS = (
+    click.option(
+        "--engine",
+        type=click.Choice(("local", "files", *CLUSTERS)),
+        default="local",
+        show_default=True,
+        help="Measure here, on the nodes of a cluster, or write units of work for `sciml-bench worker`.",
+    ),
+    click.option("--partition", metavar="NAME", help="Slurm: the partition."),
+    click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="Slurm: how many nodes at once."),
+    click.option("--constraint", metavar="FEATURES", help="Slurm: features that a node must have."),
+    click.option("--account", metavar="NAME", help="Slurm: the account that pays."),
+    click.option("--qos", metavar="NAME", help="Slurm: the quality of service."),
+    click.option(
+        "--time",
+        "time_s",
+        type=TimeSpan(),
+        help="Slurm: the time limit of one block of a problem; without it, three times what the plan expects, and 15 "
+        "minutes.",
+    ),
+    click.option("--any-node", is_flag=True, help="Cluster: also measure on a node that other work disturbs."),
+    click.option("--dry-run", is_flag=True, help="Cluster: print what would be submitted, and submit nothing."),
+)
+
+
+def engine_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of :class:`Where`, as the argument ``where``."""
+
+    def wrapped(*args: Any, **kwargs: Any) -> int:
+        where = Where(**{name: kwargs.pop(name) for name in Where.__dataclass_fields__})
+        if where.dry_run and not where.is_cluster:
+            raise click.UsageError("--dry-run prints what a cluster would be given: add --engine slurm.")
+        return command(*args, where=where, **kwargs)
+
+    wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
+    # Click keeps the options of inner decorators here.
+    wrapped.__click_params__ = getattr(command, "__click_params__", [])  # pyright: ignore[reportFunctionMemberAccess]
+    decorated: Callable[..., int] = wrapped
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
+    """The engine of a cluster, which was found to be there."""
+    from sciml_bench.run.cluster.engine import ClusterEngine
+
+    scheduler = _scheduler(where, session.run.folder, session.plan)
+    scheduler.check()
+
+    def say(text: str) -> None:
+        click.echo(text, err=as_json)
+
+    return ClusterEngine(session.run, scheduler, any_node=where.any_node, say=say, may_cancel=_may_cancel)
+
+
+def print_dry_run(where: Where, plan: Plan, out: Path) -> None:
+    """Print the batch script of all units of a plan."""
+    from sciml_bench.run.schedule import groups
+
+    count = sum(1 for _ in groups(plan))
+    scheduler = _scheduler(where, out / "RUN", plan)
+    click.echo(f"{count} {'task' if count == 1 else 'tasks'}, each a block of one problem:")
+    click.echo(scheduler.script(count))
+
+
+def _scheduler(where: Where, run: Path, plan: Plan) -> Slurm:
+    from sciml_bench.run.cluster.slurm import Slurm, SlurmOptions
+
+    return Slurm(
+        run,
+        SlurmOptions(
+            time_min=_time_min(plan) if where.time_s is None else max(1, math.ceil(where.time_s / 60)),
+            partition=where.partition,
+            nodes=where.nodes,
+            constraint=where.constraint,
+            account=where.account,
+            qos=where.qos,
+        ),
+    )
+
+
+def _time_min(plan: Plan) -> int:
+    """Minutes in which each block of a problem ends, by the plan's costs."""
+    costs_s: dict[tuple[str, int], float] = {}
+    for slot in plan.slots:
+        key = plan.planned[slot.index].cell.problem, slot.block
+        costs_s[key] = costs_s.get(key, 0.0) + plan.cost_s([slot])
+    return math.ceil(_TIMES * max(costs_s.values()) / 60) + _MORE_MIN
+
+
+def _may_cancel(count: int) -> bool:
+    """Ask whether tasks are ended; without a terminal they stay."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    try:
+        return click.confirm(f"\nend {count} {'task' if count == 1 else 'tasks'} that wait or run?", err=True)
+    except click.Abort:
+        return False

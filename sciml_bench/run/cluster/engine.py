@@ -1,0 +1,280 @@
+"""The engine of clusters: a scheduler starts a task for each unit, and the run's folder says how that ended.
+
+The scheduler's word is asked only about tasks that left no sign in the folder. A task that ended without a shard is
+submitted again, a few times; a unit without a shard after that is lost, with its reasons.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from sciml_bench.engine.files import UNITS, write_unit
+from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
+from sciml_bench.engine.unit import Unit
+from sciml_bench.errors import EngineError, StoreError
+from sciml_bench.record.record import Record
+from sciml_bench.record.run_folder import Run
+from sciml_bench.run.cluster.journal import Journal, Submitted
+from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
+from sciml_bench.run.cluster.task import Order
+from sciml_bench.run.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
+from sciml_bench.run.merge import checked_records
+from sciml_bench.run.owner import SILENT_S
+from sciml_bench.run.shard import Shard, is_complete
+
+MOST_TASKS = 3
+"""A unit is submitted at most so often by one command."""
+
+# Files of another machine may show late, and the scheduler's processes have other things to do.
+_POLL_S, _ASK_S, _GRACE_S, _PAUSE_S = 1.0, 10.0, 15.0, 5.0
+_UNREACHABLE_S = 1800.0
+
+
+@dataclass
+class _Work:
+    """A unit that waits or runs: the scheduler's name of its task, and why earlier ones of this command failed."""
+
+    unit: Unit
+    task: str = ""
+    due_s: float = 0.0
+    earlier: int = 0
+    silent_since_s: float | None = None
+    failures: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class Clock:
+    """Seconds that pass, and a wait."""
+
+    now_s: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+class ClusterEngine(Engine):
+    """Has a scheduler carry out units.
+
+    ``say`` gets news in a sentence. ``may_cancel`` is asked, with the number of tasks that wait or run, whether an
+    interruption ends them; otherwise they stay, and the same command finds them again.
+    """
+
+    finishes_groups = False
+
+    def __init__(
+        self,
+        run: Run,
+        scheduler: Scheduler,
+        *,
+        any_node: bool = False,
+        say: Callable[[str], object] = lambda _text: None,
+        may_cancel: Callable[[int], bool] = lambda _count: False,
+        clock: Clock | None = None,
+    ):
+        self.name = scheduler.name
+        self.room = scheduler.room
+        self._run, self._scheduler, self._any_node = run, scheduler, any_node
+        self._say, self._may_cancel, self._clock = say, may_cancel, clock or Clock()
+        self._journal = Journal(run.folder)
+        self._work: dict[str, _Work] = {}
+        self._new: list[_Work] = []
+        self._known: dict[str, set[str]] = {}
+        self._refused: dict[str, str] = {}
+        self._states: Mapping[str, State] | None = None
+        self._asked_s = self._answered_s = float("-inf")
+
+    def submit(self, unit: Unit) -> None:
+        write_unit(unit, self._run.folder / UNITS)
+        self._new.append(_Work(unit))
+
+    def wait(self, on: OnHappening) -> None:
+        while self._new or self._work:
+            if self._submit_due(on) + self._look(on):
+                return
+            self._clock.sleep(_POLL_S)
+
+    def resume(self) -> Sequence[Unit]:
+        submitted = self._journal.of_units()
+        if not submitted:
+            return ()
+        in_run: dict[tuple[str, int], list[Record]] = {}
+        for record in self._run.records(on_damage=lambda _: None):
+            in_run.setdefault((record.cell.problem, record.block), []).append(record)
+        tasks = tasks_of(self._run.folder / TASKS)
+        for unit_id, entries in submitted.items():
+            unit = self._unit(unit_id)
+            if unit is None or is_complete(unit, known := in_run.get((unit.problem, unit.block), [])):
+                continue
+            task = entries[-1].task if entries[-1].scheduler == self._scheduler.name else ""
+            state = self._asked().get(task)
+            folders = tasks.get(unit_id, [])
+            waits = state is not None and state.phase is not Phase.ENDED
+            if waits or any(each.is_measured or each.is_alive for each in folders):
+                self._known[unit_id] = {record.record_id for record in known}
+                self._work[unit_id] = _Work(unit, task)
+        if self._work:
+            self._say(f"attached to {_counted(len(self._work), 'task')} of an earlier command")
+        return [work.unit for work in self._work.values()]
+
+    def cancel(self) -> None:
+        self._new.clear()
+        self._work.clear()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        active = [work for work in self._work.values() if work.task]
+        if isinstance(error, KeyboardInterrupt) and active:
+            if self._may_cancel(len(active)):
+                self._end(active)
+                self._say(f"cancelled {_counted(len(active), 'task')}")
+            else:
+                self._say(f"{_counted(len(active), 'task')} left to the scheduler; the same command collects them")
+        self.cancel()
+
+    def _unit(self, unit_id: str) -> Unit | None:
+        """A unit that this run handed over, if nobody changed its file."""
+        try:
+            unit = Unit.read(self._run.folder / UNITS / f"{unit_id}.json")
+        except StoreError:
+            return None
+        return unit if unit.plan_hash == self._run.plan.get("hash") else None
+
+    def _submit_due(self, on: OnHappening) -> int:
+        """Submit all due tasks as one array; returns how many units are lost by that."""
+        now_s = self._clock.now_s()
+        due = [*self._new, *(work for work in self._work.values() if not work.task and 0 < work.due_s <= now_s)]
+        if not due:
+            return 0
+        tasks = tasks_of(self._run.folder / TASKS)
+        orders = [Order(str(self._run.folder.resolve()), work.unit.id, self._any_node) for work in due]
+        try:
+            names = self._scheduler.submit(orders, sorted(self._refused))
+        except EngineError as error:
+            if self._new:
+                raise
+            for work in due:
+                self._lose(work, f"{error}{self._left_out()}", on)
+            return len(due)
+        for work, name in zip(due, names, strict=True):
+            work.task, work.silent_since_s, work.earlier = name, None, len(tasks.get(work.unit.id, ()))
+            self._work[work.unit.id] = work
+            self._journal.add(Submitted(work.unit.id, self._scheduler.name, name, time.time()))
+        self._new.clear()
+        self._say(f"submitted {_counted(len(due), 'task')}: {_listed(names)}")
+        return 0
+
+    def _look(self, on: OnHappening) -> int:
+        """Look at each task; returns how many units ended."""
+        tasks = tasks_of(self._run.folder / TASKS)
+        return sum(self._look_at(work, tasks.get(work.unit.id, ()), on) for work in list(self._work.values()))
+
+    def _look_at(self, work: _Work, folders: Sequence[TaskFolder], on: OnHappening) -> bool:
+        """Return whether a unit ended."""
+        for task in folders:
+            if task.is_measured:
+                return self._take(work, task, on)
+        if not work.task and work.due_s:
+            return False
+        if any(task.is_alive for task in folders):
+            work.silent_since_s = None
+            return False
+        state = self._asked().get(work.task)
+        if self._states is None or (state is not None and state.phase is Phase.WAITING):
+            return False
+        now_s = self._clock.now_s()
+        if work.silent_since_s is None:
+            work.silent_since_s = now_s
+        silent_s = now_s - work.silent_since_s
+        ended = folders[-1].end if len(folders) > work.earlier else None
+        if state is not None and state.phase is Phase.RUNNING and ended is None:
+            if silent_s < SILENT_S:
+                return False
+            self._end([work])
+            return self._fail(work, f"left no sign for {SILENT_S:g} s on {state.node or 'its node'}", on)
+        if ended is None and silent_s < _GRACE_S:
+            return False
+        if ended is None:
+            where = f" on {folders[-1].node}" if len(folders) > work.earlier else ""
+            word = f"its scheduler says {state.word}" if state else "its scheduler does not know it any more"
+            return self._fail(work, f"ended and left no reason{where}: {word}", on)
+        if ended.ending is Ending.REFUSED and (machine := folders[-1].machine):
+            self._refused[machine.node] = ended.message
+        word = f" (its scheduler says {state.word})" if state and ended.ending is Ending.INTERRUPTED else ""
+        return self._fail(work, f"{ended.message}{word}", on)
+
+    def _take(self, work: _Work, task: TaskFolder, on: OnHappening) -> bool:
+        """Take the records of a task into the run; returns whether that ended the unit."""
+        try:
+            shard = Shard.open(task.shard_path)
+            records = checked_records(self._run, shard)
+        except StoreError as error:
+            task.reject(str(error))
+            if machine := task.machine:
+                self._refused[machine.node] = str(error)
+            return self._fail(work, str(error), on)
+        known = self._known.get(work.unit.id, set())
+        self._run.keep_environment(shard.environment)
+        for record in records:
+            if record.record_id not in known:
+                on(Measured(work.unit, record))
+        del self._work[work.unit.id]
+        on(Ended(work.unit))
+        return True
+
+    def _fail(self, work: _Work, reason: str, on: OnHappening) -> bool:
+        """Have a unit submitted again later, or lose it; returns whether it is lost."""
+        work.failures.append(reason)
+        if len(work.failures) >= MOST_TASKS:
+            self._lose(work, "; then ".join(dict.fromkeys(work.failures)), on)
+            return True
+        work.task, work.due_s = "", self._clock.now_s() + _PAUSE_S * 2 ** len(work.failures)
+        self._say(f"{work.unit.id}: {reason}. It is submitted again")
+        return False
+
+    def _lose(self, work: _Work, reason: str, on: OnHappening) -> None:
+        del self._work[work.unit.id]
+        on(Ended(work.unit, reason))
+
+    def _left_out(self) -> str:
+        return "".join(f"; {node} is left out: {reason}" for node, reason in self._refused.items())
+
+    def _end(self, works: Sequence[_Work]) -> None:
+        """End tasks by their scheduler, and by a word in their folders."""
+        self._scheduler.cancel([work.task for work in works if work.task])
+        tasks = tasks_of(self._run.folder / TASKS)
+        for work in works:
+            for task in tasks.get(work.unit.id, ()):
+                if task.end is None:
+                    task.request_stop()
+
+    def _asked(self) -> Mapping[str, State]:
+        """The scheduler's states, asked now and then; none while it does not answer.
+
+        :class:`EngineError` if it has not answered for half an hour.
+        """
+        now_s = self._clock.now_s()
+        if now_s - self._asked_s >= _ASK_S:
+            self._asked_s = now_s
+            try:
+                self._states = self._scheduler.states()
+                self._answered_s = now_s
+            except EngineError as error:
+                self._states = None
+                if self._answered_s == float("-inf"):
+                    self._answered_s = now_s
+                if now_s - self._answered_s >= _UNREACHABLE_S:
+                    raise EngineError(
+                        f"{error} It has not answered for {_UNREACHABLE_S / 60:g} min. Its tasks may still run: the "
+                        "same command collects them later."
+                    ) from error
+        return self._states or {}
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} to {names[-1]}"
