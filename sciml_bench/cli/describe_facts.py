@@ -98,7 +98,10 @@ def _initial(problem: Problem) -> dict[str, str]:
         if state.start is not None:
             told[state.name] = state.start_text
         else:
-            told |= dict(zip(labels(state.name, state.shape), map(str, state.initial), strict=True))
+            texts = {value: str(value) for value in dict.fromkeys(state.initial)}
+            told |= {
+                label: texts[value] for label, value in zip(labels(state.name, state.shape), state.initial, strict=True)
+            }
     return told
 
 

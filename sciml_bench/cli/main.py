@@ -51,6 +51,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Run one unit of work (one block of a problem) and write a shard.",
     ),
     "merge": ("sciml_bench.cli.units:merge", "Merge shards into their run."),
+    "status": ("sciml_bench.cli.status:status", "Show the progress of a run on a cluster."),
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
     "query": ("sciml_bench.cli.query:query", "Query run records with SQL."),
     "export": ("sciml_bench.cli.export:export", "Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON."),

@@ -390,4 +390,6 @@ def to_double(value: Node) -> float:
 
 
 def _doubles(values: tuple[Node, ...]) -> tuple[float, ...]:
-    return tuple(to_double(value) for value in values)
+    # Of a field that is symmetric, or depends on one axis of two, many are the same.
+    found = {value: to_double(value) for value in dict.fromkeys(values)}
+    return tuple(found[value] for value in values)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from functools import cache
+from itertools import product
 from typing import Any
 
 import sympy
@@ -261,15 +263,18 @@ def _field(reader: Reader, name: str, initial: Any, grids: tuple[Grid, ...]) -> 
     _check_count(reader, name, expr, math.prod(points))
     for grid in grids:
         reader.scope.used.discard(grid.name)
-    values: list[Node] = []
-    for i in range(points[0]):
-        first = {symbol(grids[0].name): grids[0].coordinate(i)}
-        if len(grids) == 1:
-            values.append(_real(reader, expr.xreplace(first), name))
-            continue
-        second = ({**first, symbol(grids[1].name): grids[1].coordinate(j)} for j in range(points[1]))
-        values.extend(_real(reader, expr.xreplace(place), name) for place in second)
-    return tuple(values)
+
+    @cache
+    def value(*place: Node) -> Node:
+        return _real(reader, expr.xreplace(dict(zip(axes, place, strict=True))), name)
+
+    axes = [symbol(grid.name) for grid in grids]
+    # A formula that does not read an axis has one value all along it.
+    read = [
+        [grid.coordinate(i * (axis in expr.free_symbols)) for i in range(grid.points)]
+        for axis, grid in zip(axes, grids, strict=True)
+    ]
+    return tuple(value(*place) for place in product(*read))
 
 
 def _real(reader: Reader, value: Node, name: str) -> Node:

@@ -24,7 +24,7 @@ from sciml_bench.problem.model import Parameter, Problem, symbol
 from sciml_bench.problem.removable import without_removable_points
 from sciml_bench.record.probe import RTOL as PROBE_RTOL
 from sciml_bench.record.probe import Probed
-from sciml_bench.reference.probe import Span, probed, spans
+from sciml_bench.reference.probe import Span, is_finite, probed, spans
 
 Vector = NDArray[np.float64]
 
@@ -194,6 +194,8 @@ def _followed(found: Sequence[Span], n: int, method: Any, most_numbers: int) -> 
     kept = [z]
     for span in found:
         rhs = _with_tangents(span, n)
+        if not is_finite(rhs, span.start, z):
+            return *_tables(times, kept, n), False
         atol = np.concatenate([span.atol, np.tile(np.asarray(span.atol), len(directions))])
         newton = {"jac": _blocks(span, n, 1 + len(directions))} if implicit and span.jacobian else {}
         solver = method(rhs, span.start, z, span.end, rtol=_RTOL, atol=atol, **newton)

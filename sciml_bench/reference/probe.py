@@ -28,6 +28,8 @@ EXPLICIT, NUMBERS = 100_000, 20_000_000
 IMPLICIT, DENSE = 10_000, 200
 #: Most evaluations of BDF, which takes over where Radau ends early; each is about half of one of Radau's steps.
 BDF_EVALUATIONS = 20_000
+#: Most factorisations of a large sparse matrix, times its rows; the most of the catalog is 303 000.
+FACTORED = 350_000
 #: Up to so many trajectories of a batch are looked at, evenly spread over it.
 TRAJECTORIES = 256
 
@@ -190,17 +192,30 @@ def spans(problem: Problem) -> Iterator[Span]:
         yield Span(rhs, jacobian if "jacobian" in functions else None, start, end, y0, atol)
 
 
+def is_finite(rhs: Callable[..., Any], t: float, y: Any) -> bool:
+    """Return whether the derivative at a start is finite: if it is NaN, SciPy's RK45 tries its first step forever."""
+    import numpy as np
+
+    return bool(np.all(np.isfinite(rhs(t, y))))
+
+
 def _work(method: Any, found: tuple[Span, ...], most: int, *, jacobian: bool = False) -> int | None:
-    """Evaluations of a method from the first to the last end; ``None`` if it fails or takes more than ``most``."""
+    """Evaluations of a method from the first to the last end; ``None`` if it fails or takes more than ``most``.
+
+    Raises:
+        ValueError: the derivative is not finite at the start of a span.
+    """
     import numpy as np
 
     y, work = found[0].start_state, 0
     for span in found:
+        if not is_finite(span.rhs, span.start, y):
+            raise ValueError(f"the derivative is not finite at t = {span.start:.6g}")
         extra = {"jac": span.jacobian} if jacobian else {}
         solver = method(span.rhs, span.start, y, span.end, rtol=RTOL, atol=span.atol, **extra)
         while solver.status == "running":
             solver.step()
-            if work + solver.nfev > most:
+            if work + solver.nfev > most or (solver.n > DENSE and solver.n * solver.nlu > FACTORED):
                 return None
         if solver.status != "finished" or not np.all(np.isfinite(solver.y)):
             return None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import sparse
+from scipy.integrate import RK45, Radau
 
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.record.probe import Probed, factor
 from sciml_bench.reference import probe as probing
-from sciml_bench.reference.probe import EXPLICIT, FILE, probe, probed
+from sciml_bench.reference.probe import DENSE, EXPLICIT, FACTORED, FILE, Span, _work, probe, probed
 
 TEXT = """
 spec = 1
@@ -181,3 +184,33 @@ def test_the_catalogs_findings_are_found_again(name, explicit):
     assert found.suits_explicit is kept.suits_explicit is explicit
     # Counts differ a little between builds of BLAS.
     assert found.limit == pytest.approx(kept.limit, rel=0.05)
+
+
+def test_a_derivative_that_is_not_a_number_is_not_tried_forever():
+    def rhs(_t, y):
+        return np.full_like(y, np.nan)
+
+    span = Span(rhs, None, 0.0, 1.0, np.ones(300), np.full(300, 1e-6))
+    with pytest.raises(ValueError, match="not finite at t = 0"):
+        _work(RK45, (span,), 1000)
+
+
+def test_a_large_sparse_matrix_is_factored_a_bounded_number_of_times():
+    n = DENSE + 1
+
+    def rhs(t, y):
+        return -1e3 * (y - np.cos(1e4 * t))
+
+    def jacobian(_t, _y):
+        return sparse.eye_array(n, format="csc") * -1e3
+
+    span = Span(rhs, jacobian, 0.0, 1e3, np.ones(n), np.full(n, 1e-9))
+    factored = []
+
+    class Counted(Radau):
+        def step(self):
+            factored.append(self.nlu)
+            return super().step()
+
+    assert _work(Counted, (span,), 10**9, jacobian=True) is None
+    assert n * factored[-1] <= FACTORED

@@ -30,7 +30,8 @@ MOST_TASKS = 3
 
 # Files of another machine may show late, and the scheduler's processes have other things to do.
 _POLL_S, _ASK_S, _GRACE_S, _PAUSE_S = 1.0, 10.0, 15.0, 5.0
-_UNREACHABLE_S = 1800.0
+# A scheduler that ends a task, or repeats it, has said so by then.
+_ENDING_S, _UNREACHABLE_S = 60.0, 1800.0
 
 
 @dataclass
@@ -132,6 +133,7 @@ class ClusterEngine(Engine):
             else:
                 self._say(f"{_counted(len(active), 'task')} left to the scheduler; the same command collects them")
         self.cancel()
+        self._scheduler.close()
 
     def _unit(self, unit_id: str) -> Unit | None:
         """A unit that this run handed over, if nobody changed its file."""
@@ -188,12 +190,14 @@ class ClusterEngine(Engine):
             work.silent_since_s = now_s
         silent_s = now_s - work.silent_since_s
         ended = folders[-1].end if len(folders) > work.earlier else None
-        if state is not None and state.phase is Phase.RUNNING and ended is None:
+        if ended is None and state is not None and state.phase is Phase.RUNNING:
             if silent_s < SILENT_S:
                 return False
             self._end([work])
             return self._fail(work, f"left no sign for {SILENT_S:g} s on {state.node or 'its node'}", on)
         if ended is None and silent_s < _GRACE_S:
+            return False
+        if ended is not None and self._may_be_repeated(work, state, silent_s):
             return False
         if ended is None:
             where = f" on {folders[-1].node}" if len(folders) > work.earlier else ""
@@ -203,6 +207,11 @@ class ClusterEngine(Engine):
             self._refused[machine.node] = ended.message
         word = f" (its scheduler says {state.word})" if state and ended.ending is Ending.INTERRUPTED else ""
         return self._fail(work, f"{ended.message}{word}", on)
+
+    def _may_be_repeated(self, work: _Work, state: State | None, silent_s: float) -> bool:
+        """Return whether the scheduler may still put an ended task back into its queue."""
+        asked_since = self._asked_s > (work.silent_since_s or 0.0)
+        return not asked_since or (state is not None and state.phase is Phase.RUNNING and silent_s < _ENDING_S)
 
     def _take(self, work: _Work, task: TaskFolder, on: OnHappening) -> bool:
         """Take the records of a task into the run; returns whether that ended the unit."""

@@ -54,3 +54,7 @@ class Scheduler(ABC):
     @abstractmethod
     def cancel(self, tasks: Sequence[str]) -> None:
         """End tasks; ended ones are passed over."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave the scheduler; its tasks stay."""

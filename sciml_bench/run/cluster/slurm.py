@@ -68,7 +68,10 @@ class Slurm(Scheduler):
                 f"there is no {missing[0]} here: run this on a login node of the cluster, or leave --engine slurm out."
             )
         # Slurm's commands end with 0 when no daemon answers; this one does not.
-        _output("scontrol", "ping")
+        try:
+            _output("scontrol", "ping")
+        except EngineError:
+            raise EngineError("Slurm's controller does not answer: try later, or leave --engine slurm out.") from None
         settings = _output("scontrol", "show", "config")
         for line in settings.splitlines():
             name, _, value = line.partition("=")
@@ -84,11 +87,12 @@ class Slurm(Scheduler):
                 )
 
     def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
-        import submitit
+        executor = self._executor(without)
+        from submitit.core.utils import FailedJobError
 
         try:
-            jobs = self._executor(without).map_array(carry_out_task, orders)
-        except submitit.core.utils.FailedJobError as error:
+            jobs = executor.map_array(carry_out_task, orders)
+        except FailedJobError as error:
             raise EngineError(f"Slurm refused the tasks: {_last_line(str(error))}.") from error
         return [str(job.job_id) for job in jobs]
 
@@ -110,6 +114,9 @@ class Slurm(Scheduler):
     def cancel(self, tasks: Sequence[str]) -> None:
         if tasks:
             _output("scancel", "-Q", *tasks)
+
+    def close(self) -> None:
+        pass
 
     def _executor(self, without: Sequence[str]) -> submitit.SlurmExecutor:
         try:

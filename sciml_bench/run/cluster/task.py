@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import platform
+import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +28,7 @@ from sciml_bench.host.doctor.other_work import PASSING, other_work
 from sciml_bench.host.doctor.readings import gather
 from sciml_bench.host.lock import host_lock
 from sciml_bench.host.machine import pseudonym
+from sciml_bench.host.parent import end_with_parent
 from sciml_bench.record.lines import append_line
 from sciml_bench.record.record import Record
 from sciml_bench.run.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
@@ -34,6 +38,7 @@ from sciml_bench.run.session import terminable
 from sciml_bench.run.shard import Shard, carry_out, environment_of
 
 _LOOKS, _PAUSE_S, _LOOK_S = 13, 5.0, 0.3
+_STOP_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,11 @@ class Order:
     run: str
     unit: str
     any_node: bool = False
+
+
+def command_of(order: Order) -> list[str]:
+    """The arguments of Python that carry out a task in another process, which ends with this one."""
+    return ["-m", __name__, order.run, order.unit, *(["--any-node"] if order.any_node else [])]
 
 
 def carry_out_task(order: Order) -> None:
@@ -55,7 +65,8 @@ def carry_out_task(order: Order) -> None:
         with suppress(StoreError):
             append_line(task.log_path, text)
 
-    with owned(task.folder):
+    start_s = time.monotonic()
+    with owned(task.folder), _stopping(task):
         try:
             with terminable():
                 end = _carried_out(order, task, others, log)
@@ -67,11 +78,32 @@ def carry_out_task(order: Order) -> None:
             log(traceback.format_exc())
             end = End(Ending.FAILED, f"on {_node()}: {type(error).__name__}: {error}")
         log(f"{end.ending}{': ' if end.message else ''}{end.message}")
-        task.finish(end)
+        task.finish(dataclasses.replace(end, took_s=time.monotonic() - start_s))
+
+
+@contextmanager
+def _stopping(task: TaskFolder) -> Iterator[None]:
+    """End this process as a scheduler does when the task is asked to stop."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_STOP_S):
+            if task.is_to_stop:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    thread = threading.Thread(target=watch, name="stop", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _carried_out(order: Order, task: TaskFolder, others: Sequence[TaskFolder], log: Callable[[str], None]) -> End:
-    task.place(Machine(_node(), _job()))
+    begun_s = time.time()
+    task.place(Machine(_node(), _job(), begun_s))
     for other in others:
         # A scheduler that put a task back may start it again while the first one still runs.
         if other.is_measured or other.is_alive:
@@ -80,7 +112,7 @@ def _carried_out(order: Order, task: TaskFolder, others: Sequence[TaskFolder], l
     unit.check_version()
     with host_lock(label=f"unit {unit}", wait_s=None, announce=log):
         disturbed_by = _disturbed_by()
-        task.place(Machine(_node(), _job(), disturbed_by))
+        task.place(Machine(_node(), _job(), begun_s, disturbed_by))
         if unit.comparable and not order.any_node and (busy := _busy()):
             return End(Ending.REFUSED, f"{_node()} is disturbed: {busy}")
         host, environment = pseudonym(unit.plan_hash), environment_of(unit)
@@ -145,6 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run")
     parser.add_argument("unit")
     parser.add_argument("--any-node", action="store_true")
+    end_with_parent()
     carry_out_task(Order(**vars(parser.parse_args(arguments))))
     return 0
 

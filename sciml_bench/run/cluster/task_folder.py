@@ -41,18 +41,23 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class End:
-    """The end of a task, and in a sentence why it is not ``MEASURED``."""
+    """The end of a task after ``took_s`` seconds, and in a sentence why it is not ``MEASURED``."""
 
     ending: Ending
     message: str = ""
+    took_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The node of a task, the scheduler's name of the task, and the disturbances of the node at its start."""
+    """The node of a task, the scheduler's name of the task, and the disturbances of the node at its start.
+
+    ``begun_s`` is in Unix time, by the node's clock.
+    """
 
     node: str
     job: str = ""
+    begun_s: float = 0.0
     disturbed_by: tuple[str, ...] = ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -104,6 +105,9 @@ class Stub(Scheduler):
 
     def cancel(self, tasks: Sequence[str]) -> None:
         self.cancelled += tasks
+
+    def close(self) -> None:
+        pass
 
 
 @dataclasses.dataclass
@@ -302,7 +306,9 @@ def test_a_disturbed_node_is_left_out_and_named(study: Study, monkeypatch: pytes
         return works(order)
 
     monkeypatch.setattr(tasks, "other_work", look)
-    monkeypatch.setattr(tasks, "time", SimpleNamespace(sleep=lambda _seconds: None))
+    monkeypatch.setattr(
+        tasks, "time", SimpleNamespace(sleep=lambda _seconds: None, time=time.time, monotonic=time.monotonic)
+    )
     study.run = Run.create(study.run.folder, "study", plan={"hash": study.plan.hash}, environment=HERE)
     scheduler = Stub(*[fate] * 9)
     assert not study.carry_out(scheduler)
@@ -430,8 +436,8 @@ def test_a_full_disk_on_a_node_loses_no_unit(study: Study, monkeypatch: pytest.M
 
 def test_a_crash_waits_for_the_signal_that_may_have_caused_it(study: Study, monkeypatch: pytest.MonkeyPatch):
     # A scheduler ends all processes of a task at once, and reaches the worker first.
-    time = SimpleNamespace(sleep=lambda _seconds: signal.raise_signal(signal.SIGTERM))
-    monkeypatch.setattr(shard, "time", time)
+    interrupted = SimpleNamespace(sleep=lambda _seconds: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(shard, "time", interrupted)
     use(
         monkeypatch, lambda _task, number: stub_measurement(outcome=Outcome.CRASH) if not number else stub_measurement()
     )
@@ -448,10 +454,10 @@ def test_small_files_of_tasks_that_are_damaged_count_as_missing(tmp_path: Path):
     (found,) = tasks_of(tmp_path)["000-decay"]
     assert (found.end, found.machine) == (None, None)
     again = TaskFolder.begin(tmp_path, "000-decay")
-    again.place(Machine("n1", "7_0", ("load: 3",)))
+    again.place(Machine("n1", "7_0", 5.0, ("load: 3",)))
     again.finish(End(Ending.REFUSED, "busy"))
     (_, found) = tasks_of(tmp_path)["000-decay"]
-    assert (found.end, found.machine) == (End(Ending.REFUSED, "busy"), Machine("n1", "7_0", ("load: 3",)))
+    assert (found.end, found.machine) == (End(Ending.REFUSED, "busy"), Machine("n1", "7_0", 5.0, ("load: 3",)))
     with owned(again.folder):
         assert again.is_alive
     assert not again.is_alive

@@ -1,0 +1,136 @@
+"""Dask, by its client: a task for each unit on a worker, which has the resource ``bench`` for one at a time."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sciml_bench.errors import EngineError
+from sciml_bench.host.extras import install_command
+from sciml_bench.record.text import printable
+from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
+from sciml_bench.run.cluster.task import Order, command_of
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+RESOURCE = "bench"
+
+_CONNECT_S = 20.0
+_START = f"dask worker ADDRESS --nthreads 1 --nworkers 1 --resources {RESOURCE}=1"
+
+
+class Dask(Scheduler):
+    """Submits tasks to the scheduler at an address; without one, to a worker on this machine that ends with it.
+
+    A scheduler forgets the waiting tasks of a client that leaves; running ones continue.
+    """
+
+    name = "dask"
+    room = 1000
+
+    def __init__(self, address: str | None):
+        self._address = address
+        self._connected: Client | None = None
+        self._futures: dict[str, Future] = {}
+        self._fit: dict[str, set[str]] = {}
+        self._count = 0
+
+    def check(self) -> None:
+        self._workers()
+
+    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
+        nodes = self._workers()
+        fit = {worker for worker, node in nodes.items() if node not in without}
+        if not fit:
+            raise EngineError(f"no other worker has the resource {RESOURCE}.")
+        names: list[str] = []
+        for order in orders:
+            self._count += 1
+            # Another client may have submitted the same unit.
+            name = f"sciml-bench-{order.unit}-{self._client().id}-{self._count}"
+            self._futures[name] = self._client().submit(
+                _carry_out,
+                order,
+                key=name,
+                pure=False,
+                retries=0,
+                resources={RESOURCE: 1},
+                # A worker that comes later would not be among them.
+                **({"workers": sorted(fit), "allow_other_workers": False} if without else {}),
+            )
+            self._fit[name] = fit if without else set()
+            names.append(name)
+        return names
+
+    def states(self) -> Mapping[str, State]:
+        workers = self._workers()
+        try:
+            processing: Mapping[str, Sequence[Any]] = self._client().processing()
+        except (OSError, TimeoutError) as error:
+            raise EngineError(f"Dask's scheduler does not answer: {error}.") from error
+        worker_of = {str(key): worker for worker, keys in processing.items() for key in keys}
+        found: dict[str, State] = {}
+        for name, future in self._futures.items():
+            word = str(future.status)
+            if self._fit[name] and self._fit[name].isdisjoint(workers):
+                # Nobody else may have it.
+                future.cancel()
+                word = "lost with its worker"
+            phase = Phase.ENDED if word != "pending" else Phase.RUNNING if name in worker_of else Phase.WAITING
+            found[name] = State(phase, word, printable(worker_of.get(name, "")))
+        return found
+
+    def cancel(self, tasks: Sequence[str]) -> None:
+        futures = [self._futures[name] for name in tasks if name in self._futures]
+        if futures:
+            self._client().cancel(futures)
+
+    def close(self) -> None:
+        if self._connected is not None:
+            client, self._connected = self._connected, None
+            cluster = client.cluster
+            client.close()
+            if self._address is None and cluster is not None:
+                cluster.close()
+
+    def _client(self) -> Client:
+        if self._connected is None:
+            try:
+                from distributed import Client, LocalCluster
+            except ImportError:
+                raise EngineError(f"--engine dask needs distributed: {install_command('dask')}") from None
+            try:
+                if self._address is None:
+                    cluster = LocalCluster(
+                        n_workers=1, threads_per_worker=1, resources={RESOURCE: 1}, dashboard_address=None
+                    )
+                    self._connected = Client(cluster)
+                else:
+                    self._connected = Client(self._address, timeout=_CONNECT_S)
+            except (OSError, ValueError, TimeoutError) as error:
+                raise EngineError(f"Dask's scheduler at {self._address} does not answer: {error}.") from error
+        return self._connected
+
+    def _workers(self) -> Mapping[str, str]:
+        """The addresses of workers with the resource, and their nodes. :class:`EngineError` if there are none."""
+        client = self._client()
+        try:
+            workers = client.scheduler_info(n_workers=-1)["workers"]
+            fit = [address for address, worker in workers.items() if worker["resources"].get(RESOURCE)]
+            nodes = client.run(platform.node, workers=fit) if fit else {}
+        except (OSError, TimeoutError) as error:
+            raise EngineError(f"Dask's scheduler does not answer: {error}.") from error
+        if not nodes:
+            raise EngineError(
+                f"{len(workers)} workers, and none with the resource {RESOURCE}. Start one on each machine: {_START}"
+            )
+        return nodes
+
+
+def _carry_out(order: Order) -> None:
+    """Carry out a task in a process, which ends by a signal; a worker's thread would not."""
+    subprocess.run([sys.executable, *command_of(order)], check=False, stdin=subprocess.DEVNULL)

@@ -1,0 +1,172 @@
+"""The state of a run on a cluster, read from its folder alone: each unit, and the time that is left."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from sciml_bench.engine.files import UNITS
+from sciml_bench.errors import UsageError
+from sciml_bench.record.lines import store_error
+from sciml_bench.record.text import printable
+from sciml_bench.run.cluster.journal import Journal
+from sciml_bench.run.cluster.task_folder import TASKS, TaskFolder, tasks_of
+
+
+class Progress(StrEnum):
+    """The progress of a unit."""
+
+    MEASURED = "measured"
+    RUNNING = "running"
+    WAITING = "waiting"
+    FAILED = "failed"
+    WRITTEN = "not submitted"
+
+
+@dataclass(frozen=True)
+class UnitStatus:
+    """One unit: the node of its last task, the seconds of a measured or running one, and the reason of a failure."""
+
+    unit: str
+    progress: Progress
+    tasks: int = 0
+    node: str = ""
+    seconds: float | None = None
+    message: str = ""
+    log: Path | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """All units of a run, in order."""
+
+    units: tuple[UnitStatus, ...]
+
+    def count(self, progress: Progress) -> int:
+        """Number of units with this progress."""
+        return sum(unit.progress is progress for unit in self.units)
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the end, if nodes continue as now; ``None`` before anything is measured, or while none runs.
+
+        Units of a problem take the time of its measured ones.
+        """
+        running = [unit for unit in self.units if unit.progress is Progress.RUNNING]
+        took_s = {problem: self._typical_s(problem) for problem in {_problem(unit.unit) for unit in self.units}}
+        if not running or self._typical_s() is None:
+            return None
+        total_s = 0.0
+        for unit in self.units:
+            expected_s = took_s[_problem(unit.unit)] or self._typical_s() or 0.0
+            if unit.progress is Progress.RUNNING:
+                total_s += max(0.0, expected_s - (unit.seconds or 0.0))
+            elif unit.progress is not Progress.MEASURED:
+                total_s += expected_s
+        return total_s / len(running)
+
+    def _typical_s(self, problem: str | None = None) -> float | None:
+        times_s = [
+            unit.seconds
+            for unit in self.units
+            if unit.progress is Progress.MEASURED
+            and unit.seconds is not None
+            and problem in (None, _problem(unit.unit))
+        ]
+        return statistics.median(times_s) if times_s else None
+
+
+def status(run: Path) -> Status:
+    """The state of a run's units.
+
+    Raises:
+        UsageError: the run handed over no units.
+        StoreError: its folder cannot be read.
+    """
+    try:
+        units = sorted(path.stem for path in (run / UNITS).glob("*.json"))
+    except OSError as error:
+        raise store_error("read", run / UNITS, error) from error
+    if not units:
+        raise UsageError(f"{run} has no units: only runs by --engine slurm or --engine files have them.")
+    submitted, tasks = Journal(run).of_units(), tasks_of(run / TASKS)
+    return Status(tuple(_of_unit(unit, unit in submitted, tasks.get(unit, ())) for unit in units))
+
+
+def log_of(run: Path, unit: str) -> str:
+    """The logs of all tasks of a unit, without characters that would move a terminal's cursor.
+
+    Raises:
+        UsageError: no task of the unit has begun.
+    """
+    tasks = tasks_of(run / TASKS).get(unit)
+    if not tasks:
+        raise UsageError(f"no task of unit {unit} has begun: `sciml-bench status {run}` lists the units.")
+    parts: list[str] = []
+    for task in tasks:
+        try:
+            text = task.log_path.read_text(encoding="utf-8", errors="replace") if task.log_path.exists() else ""
+        except OSError as error:
+            raise store_error("read", task.log_path, error) from error
+        lines = [printable(line) for line in text.splitlines()]
+        parts.append("\n".join([f"task {task.number} on {printable(task.node)}", *(f"  {line}" for line in lines)]))
+    return "\n".join(parts)
+
+
+def status_document(found: Status) -> dict[str, object]:
+    """The state as plain JSON values."""
+    return {
+        "counts": {progress.value: found.count(progress) for progress in Progress},
+        "left_s": found.left_s,
+        "units": [
+            {
+                "unit": unit.unit,
+                "progress": unit.progress.value,
+                "tasks": unit.tasks,
+                "node": unit.node,
+                "seconds": unit.seconds,
+                "message": unit.message,
+                "log": None if unit.log is None else str(unit.log),
+            }
+            for unit in found.units
+        ],
+    }
+
+
+def _of_unit(unit: str, is_submitted: bool, tasks: Sequence[TaskFolder]) -> UnitStatus:
+    if not tasks:
+        return UnitStatus(unit, Progress.WAITING if is_submitted else Progress.WRITTEN)
+    measured = next((task for task in tasks if task.is_measured), None)
+    alive = next((task for task in tasks if task.is_alive), None)
+    task = measured or alive or tasks[-1]
+    end = task.end
+    if measured is not None:
+        progress, seconds, message = Progress.MEASURED, end.took_s if end else None, ""
+    elif alive is not None:
+        progress, seconds, message = Progress.RUNNING, time.time() - _begun_s(task), _last_line(task)
+    else:
+        progress, seconds = Progress.FAILED, None
+        message = end.message if end else "it ended and left no reason"
+    node = printable(task.machine.node) if task.machine else ""
+    return UnitStatus(unit, progress, len(tasks), node, seconds, printable(message), task.log_path)
+
+
+def _begun_s(task: TaskFolder) -> float:
+    machine = task.machine
+    return machine.begun_s if machine else time.time()
+
+
+def _last_line(task: TaskFolder) -> str:
+    try:
+        lines = task.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
+
+
+def _problem(unit: str) -> str:
+    return unit.partition("-")[2]
