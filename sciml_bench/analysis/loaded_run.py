@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sciml_bench.analysis.analysis import Analysis
+from sciml_bench.analysis.machines import note
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.errors import SciMLBenchError, StoreError
@@ -163,7 +164,7 @@ class Trace:
 class LoadedRun:
     """A run, read once. ``traces`` are in the order of the file; ``damaged`` are lines that hold no record, and
     ``unplanned`` records of cells that the plan does not know. ``environments`` of other machines are those in which
-    units were carried out for it."""
+    units were carried out for it, and ``other_machines`` a sentence on the machines that it does not show."""
 
     name: str
     folder: str
@@ -174,6 +175,7 @@ class LoadedRun:
     damaged: list[DamagedLine] = field(default_factory=list[DamagedLine])
     unplanned: list[Trace] = field(default_factory=list[Trace])
     environments: Sequence[Mapping[str, Any]] = ()
+    other_machines: str = ""
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -209,6 +211,7 @@ def read_run(run: Run, processes: int = 1) -> LoadedRun:
     try:
         reading = LoadedRun(run.folder.name, str(run.folder), run.plan, _environment(run), summarise(run.plan, ()))
         reading.environments = _environments(run)
+        reading.other_machines = note(run)
         _check(reading.plan)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(
@@ -219,6 +222,8 @@ def read_run(run: Run, processes: int = 1) -> LoadedRun:
             reading.damaged.append(found)
             continue
         trace, process = found
+        if run.only is not None and trace.environment_hash not in run.only:
+            continue
         cell = reading.summary.cells.get(trace.cell_id)
         if cell is None:
             reading.unplanned.append(trace)

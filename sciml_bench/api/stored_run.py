@@ -47,11 +47,16 @@ class Run:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """The analysis of the records, with rows, rankings and their intervals, advice, failures."""
+        """The analysis of the records, with rows, rankings and their intervals, advice, failures.
+
+        Of a run on several kinds of machines it has the records of one, the kind with most of them.
+        """
         from sciml_bench.analysis.analysis import Analysis
+        from sciml_bench.analysis.machines import of_one_kind
         from sciml_bench.analysis.summary import summarise
 
-        return Analysis(summarise(self.plan, self.records), self.folder)
+        shown = of_one_kind(self.stored)
+        return Analysis(summarise(self.plan, self.records if shown is self.stored else shown.records()), self.folder)
 
     @cached_property
     def cells(self) -> Frame:

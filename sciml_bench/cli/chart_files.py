@@ -12,7 +12,7 @@ from sciml_bench.charts.kinds import KINDS
 from sciml_bench.charts.kinds import charts as of_kind
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.options import json_option, out_option
+from sciml_bench.cli.options import json_option, machine_option, out_option
 
 if TYPE_CHECKING:
     from sciml_bench.charts.chart import Chart
@@ -51,20 +51,30 @@ Exit codes:
     help="A file that ends in .png, .svg or .pdf, or a folder. Without it PNG files are written to this folder. "
     "Of several figures all but the first get their names added to the name of the file.",
 )
+@machine_option
 @out_option
 @json_option
-def plot(kind: str, run: str | None, problem: str | None, output: Path | None, out: Path, as_json: bool) -> int:
+def plot(
+    kind: str,
+    run: str | None,
+    problem: str | None,
+    output: Path | None,
+    machine: int | None,
+    out: Path,
+    as_json: bool,
+) -> int:
     """Draw one kind of figure of a run, as PNG, SVG or PDF. RUN is its folder, its name, or nothing for the newest one.
 
     The same records give the same bytes every time. With --json the data is printed, and nothing is drawn unless -o is
     given too.
     """
     from sciml_bench.analysis.analysis import Analysis
+    from sciml_bench.analysis.machines import of_one_kind
     from sciml_bench.analysis.summary import summarise
     from sciml_bench.record.run_folder import find_run
 
     _check_output(output)
-    found = find_run(run, out)
+    found = of_one_kind(find_run(run, out), machine)
     summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
     charts = of_kind(Analysis(summary, found.folder), kind, problem)
     if as_json:

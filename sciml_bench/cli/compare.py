@@ -90,6 +90,7 @@ def compare(
     machines, schemas, problems or profiles are refused, and the difference is shown.
     """
     from sciml_bench.analysis.comparison.checked import between_runs, repeats, within_run
+    from sciml_bench.analysis.machines import of_one_kind
     from sciml_bench.errors import UsageError
     from sciml_bench.record.run_folder import find_run
 
@@ -106,7 +107,7 @@ def compare(
         comparison = within_run(run, of, others, **options)
     else:
         again = [each for name in repeated for each in repeats(name, out)]
-        other = find_run(new, out)
+        run, other = of_one_kind(run), of_one_kind(find_run(new, out))
         comparison = between_runs(run, other, repeated=again, each_tolerance=each_tolerance, **options)
     if comparison is None:
         click.echo("nothing to compare: no cell matches on both sides", err=True)

@@ -14,7 +14,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.options import out_option
+from sciml_bench.cli.options import machine_option, out_option
 
 if TYPE_CHECKING:
     from sciml_bench.export.formats import Row
@@ -71,9 +71,16 @@ Exit codes:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Not standard output."
 )
+@machine_option
 @out_option
 def export(
-    run: str | None, form: str, summary: bool, price_per_hour: float | None, output: Path | None, out: Path
+    run: str | None,
+    form: str,
+    summary: bool,
+    price_per_hour: float | None,
+    output: Path | None,
+    machine: int | None,
+    out: Path,
 ) -> int:
     """Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON. RUN is its folder, its name, or nothing for the
     newest one.
@@ -81,6 +88,7 @@ def export(
     Long format has a row for each raw sample. The summary has latency, throughput, error, memory, energy and cost of a
     cell in the same row.
     """
+    from sciml_bench.analysis.machines import of_one_kind
     from sciml_bench.errors import UsageError
     from sciml_bench.record.run_folder import find_run
 
@@ -90,7 +98,11 @@ def export(
     if price_per_hour is not None and not summary:
         raise UsageError("--price-per-hour is for the summary: add --summary")
     found = find_run(run, out)
-    written = _write_summary(found, form, price_per_hour, output) if summary else _write_samples(found, form, output)
+    written = (
+        _write_summary(of_one_kind(found, machine), form, price_per_hour, output)
+        if summary
+        else _write_samples(found, form, output)
+    )
     if not written:
         click.echo(f"nothing to export: {found.folder} has no record", err=True)
         return exits.NOTHING_SELECTED

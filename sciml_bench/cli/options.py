@@ -37,6 +37,14 @@ Exit codes:
 """
 
 
+machine_option = click.option(
+    "--machine",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Of a run on several kinds of machines: the one to show; without it the one with most records.",
+)
+
+
 # Destinations of output: data on standard output; messages on standard error if the data is JSON.
 
 

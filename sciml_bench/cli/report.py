@@ -46,11 +46,13 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     import datetime
 
     from sciml_bench.analysis import loaded_run as process_pool
+    from sciml_bench.analysis.machines import of_one_kind
     from sciml_bench.record.lines import store_error, write_whole
     from sciml_bench.record.run_folder import find_run
     from sciml_bench.render.html.page import report as page
 
-    found = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else [find_run(None, out)]
+    named = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else [find_run(None, out)]
+    found = [of_one_kind(run) for run in named]
     with _progress() as say:
         text = page(found, datetime.datetime.now(datetime.UTC), say, process_pool.available())
     try:

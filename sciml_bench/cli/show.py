@@ -10,7 +10,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.options import json_option, out_option
+from sciml_bench.cli.options import json_option, machine_option, out_option
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.summary import RunSummary
@@ -28,29 +28,34 @@ Examples:
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=completion.RUNS)
 @click.option("--all", "full", is_flag=True, help="Add matched tables, verdicts, stability, phases and skipped cells.")
+@machine_option
 @out_option
 @json_option
-def show(run: str | None, full: bool, out: Path, as_json: bool) -> int:
+def show(run: str | None, full: bool, machine: int | None, out: Path, as_json: bool) -> int:
     """Show the tables of a run: its folder, its name, or nothing for the newest one."""
     from sciml_bench.record.run_folder import find_run
 
-    print_report(find_run(run, out), as_json, full=full)
+    print_report(find_run(run, out), as_json, full=full, machine=machine)
     return exits.OK
 
 
-def print_report(run: Run, as_json: bool, *, full: bool = False) -> RunSummary:
+def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | None = None) -> RunSummary:
     """Print the report of a run, as tables or as JSON, and return its summary."""
+    from sciml_bench.analysis import machines
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.summary import summarise
 
     damaged: list[str] = []
+    run = machines.of_one_kind(run, machine)
+    other_machines = machines.note(run)
     analysis = Analysis(summarise(run.plan, run.records(on_damage=lambda line: damaged.append(str(line)))), run.folder)
     if as_json:
         from sciml_bench.cli.options import print_json
         from sciml_bench.render.document import run_document
         from sciml_bench.render.selftest import selftest_document
 
-        print_json({**run_document(analysis), "selftest": selftest_document(run)})
+        document = {**run_document(analysis), "selftest": selftest_document(run)}
+        print_json({**document, "machines": other_machines} if other_machines else document)
     else:
         from sciml_bench.render.selftest import selftest_line
         from sciml_bench.render.terminal import console_for, print_lines, print_run
@@ -58,6 +63,7 @@ def print_report(run: Run, as_json: bool, *, full: bool = False) -> RunSummary:
         console = console_for(sys.stdout)
         if full:
             print_lines([selftest_line(run)], console)
+        print_lines([other_machines] if other_machines else [], console)
         print_run(analysis, console, full=full)
     for line in damaged:
         click.echo(f"left out: {line}", err=True)

@@ -43,11 +43,19 @@ _log = logging.getLogger(__name__)
 
 
 class Run:
-    """A run's folder. :meth:`create`, :meth:`open` or :meth:`resume` one."""
+    """A run's folder. :meth:`create`, :meth:`open` or :meth:`resume` one.
 
-    def __init__(self, folder: Path):
+    ``only`` are the environments whose records it shows, all by default.
+    """
+
+    def __init__(self, folder: Path, only: frozenset[str] | None = None):
         self.folder = folder
+        self.only = only
         self.records_path = folder / RECORDS
+
+    def measured_in(self, environments: frozenset[str]) -> Run:
+        """This run with the records of these environments alone."""
+        return Run(self.folder, environments)
 
     @classmethod
     def create(
@@ -107,8 +115,11 @@ class Run:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """The environment in which the run was created."""
-        return read_object(self.folder / ENVIRONMENT)
+        """The environment in which the run was created, or one in which records were measured that it shows."""
+        created = read_object(self.folder / ENVIRONMENT)
+        if self.only is None or environment_hash(created) in self.only:
+            return created
+        return read_object(self.folder / ENVIRONMENTS / f"{min(self.only)}.json")
 
     @cached_property
     def locks(self) -> Mapping[str, bytes]:
@@ -129,13 +140,14 @@ class Run:
         Raises:
             StoreError: a file cannot be read, or is not what its name says.
         """
-        found = {self.environment_hash: self.environment}
+        created = read_object(self.folder / ENVIRONMENT)
+        found: dict[str, Mapping[str, Any]] = {environment_hash(created): created}
         for path in sorted((self.folder / ENVIRONMENTS).glob("*.json")):
             facts = read_object(path)
             if environment_hash(facts) != path.stem:
                 raise StoreError(f"{path} was changed: its content does not hash to its name. Restore it from a copy.")
             found[path.stem] = facts
-        return found
+        return found if self.only is None else {name: facts for name, facts in found.items() if name in self.only}
 
     def keep_environment(self, facts: Mapping[str, Any]) -> None:
         """Keep the environment of another machine next to the run's. :class:`StoreError` if that fails."""
@@ -156,7 +168,8 @@ class Run:
 
     def records(self, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:
         """All records, one at a time; damaged lines are passed on or logged, and the rest is read."""
-        return read_records(self.records_path, on_damage)
+        found = read_records(self.records_path, on_damage)
+        return found if self.only is None else (each for each in found if each.environment_hash in self.only)
 
     def done(self, *, redo_failed: bool = False) -> set[tuple[str, int]]:
         """The (cell_id, block) pairs that need not be measured again; with ``redo_failed`` only pairs that are ok."""

@@ -26,6 +26,8 @@ def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]
     profile = plan["profile"]
     counts = cell_tally(loaded.summary)
     yield "Machine", machines(environment, loaded.environments)
+    if loaded.other_machines:
+        yield "Other machines", loaded.other_machines
     yield "Measured", dates(loaded)
     processes = profile.get("processes", "?")
     each = "1 process for each cell: times are shown, not compared" if not profile["comparable"] else (

@@ -6,16 +6,13 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sciml_bench.errors import EngineError
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.text import printable
 from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
 from sciml_bench.run.cluster.task import Order, command_of
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
 
 RESOURCE = "bench"
 
@@ -34,8 +31,9 @@ class Dask(Scheduler):
 
     def __init__(self, address: str | None):
         self._address = address
-        self._connected: Client | None = None
-        self._futures: dict[str, Future] = {}
+        # Dask's client is typed as one that may be asynchronous: every answer would be a coroutine, too.
+        self._connected: Any = None
+        self._futures: dict[str, Any] = {}
         self._fit: dict[str, set[str]] = {}
         self._count = 0
 
@@ -97,7 +95,7 @@ class Dask(Scheduler):
             if self._address is None and cluster is not None:
                 cluster.close()
 
-    def _client(self) -> Client:
+    def _client(self) -> Any:
         if self._connected is None:
             try:
                 from distributed import Client, LocalCluster
@@ -105,10 +103,8 @@ class Dask(Scheduler):
                 raise EngineError(f"--engine dask needs distributed: {install_command('dask')}") from None
             try:
                 if self._address is None:
-                    cluster = LocalCluster(
-                        n_workers=1, threads_per_worker=1, resources={RESOURCE: 1}, dashboard_address=None
-                    )
-                    self._connected = Client(cluster)
+                    options: dict[str, Any] = {"resources": {RESOURCE: 1}, "dashboard_address": None}
+                    self._connected = Client(LocalCluster(n_workers=1, threads_per_worker=1, **options))
                 else:
                     self._connected = Client(self._address, timeout=_CONNECT_S)
             except (OSError, ValueError, TimeoutError) as error:
