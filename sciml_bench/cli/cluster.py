@@ -147,5 +147,6 @@ def _may_cancel(count: int) -> bool:
         return False
     try:
         return click.confirm(f"\nend {count} {'task' if count == 1 else 'tasks'} that wait or run?", err=True)
-    except click.Abort:
+    except (click.Abort, OSError):
+        # Also of a terminal that was closed.
         return False

@@ -200,9 +200,11 @@ class ClusterEngine(Engine):
         if ended is not None and self._may_be_repeated(work, state, silent_s):
             return False
         if ended is None:
-            where = f" on {folders[-1].node}" if len(folders) > work.earlier else ""
             word = f"its scheduler says {state.word}" if state else "its scheduler does not know it any more"
-            return self._fail(work, f"ended and left no reason{where}: {word}", on)
+            if len(folders) > work.earlier:
+                return self._fail(work, f"ended and left no reason on {folders[-1].node}: {word}", on)
+            unseen = f"ended and left no sign: {word}. All nodes must see {self._run.folder.resolve()}"
+            return self._fail(work, unseen, on)
         if ended.ending is Ending.REFUSED and (machine := folders[-1].machine):
             self._refused[machine.node] = ended.message
         word = f" (its scheduler says {state.word})" if state and ended.ending is Ending.INTERRUPTED else ""

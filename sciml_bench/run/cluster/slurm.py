@@ -108,7 +108,8 @@ class Slurm(Scheduler):
         for line in lines:
             task, _, rest = line.strip().partition("|")
             word, _, node = rest.partition("|")
-            found[task] = State(_PHASES.get(word, Phase.ENDED), printable(word), printable(node))
+            said = "TIMEOUT, so give a longer --time" if word == "TIMEOUT" else printable(word)
+            found[task] = State(_PHASES.get(word, Phase.ENDED), said, printable(node))
         return found
 
     def cancel(self, tasks: Sequence[str]) -> None:

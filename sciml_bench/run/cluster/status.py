@@ -147,7 +147,7 @@ def _of_unit(unit: str, is_submitted: bool, tasks: Sequence[TaskFolder]) -> Unit
     if measured is not None:
         progress, seconds, message = Progress.MEASURED, end.took_s if end else None, ""
     elif alive is not None:
-        progress, seconds, message = Progress.RUNNING, time.time() - _begun_s(task), _last_line(task)
+        progress, seconds, message = Progress.RUNNING, max(0.0, time.time() - _begun_s(task)), _last_line(task)
     else:
         progress, seconds = Progress.FAILED, None
         message = end.message if end else "it ended and left no reason"
