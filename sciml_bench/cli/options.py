@@ -31,7 +31,7 @@ Exit codes:
     1  a check failed
     2  wrong usage, a wrong file, or a folder that cannot be written
     3  a cell broke (crash, out_of_memory, import_error, build_error,
-       recompiled, invalid, busy_timeout)
+       recompiled, invalid, busy_timeout), or a unit was lost on a cluster
     4  nothing is selected
   130  interrupted; all measurements are kept, and the same command resumes
 """

@@ -192,9 +192,11 @@ def end(session: Session, as_json: bool) -> int:
     """Print the report of a run, and how to continue an interrupted one; returns the exit code."""
     from sciml_bench.analysis.failures import broken
     from sciml_bench.cli.show import print_report
+    from sciml_bench.run.within import OUT_OF_TIME
 
     summary = print_report(session.run, as_json)
     if session.interrupted:
         click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
         return exits.INTERRUPTED
-    return exits.BROKEN_CELLS if broken(summary) else exits.OK
+    lost = any(reason != OUT_OF_TIME for reason in session.rest.lost.values())
+    return exits.BROKEN_CELLS if lost or broken(summary) else exits.OK

@@ -10,7 +10,7 @@ from stubs.suite import problem_text
 
 from sciml_bench.cli.advise import with_more_time
 from sciml_bench.errors import UsageError
-from sciml_bench.host import doctor
+from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.record.task import Task
 from sciml_bench.run import advising
@@ -156,7 +156,7 @@ def test_an_accuracy_that_double_precision_cannot_have_is_named_first(cli, tmp_p
 def test_other_work_on_the_machine_is_told_before_anything_is_measured(cli, monkeypatch):
     busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
     quiet = dataclasses.replace(busy, id="governor", found="powersave")
-    monkeypatch.setattr(doctor, "examine", lambda _readings: [busy, quiet])
+    monkeypatch.setattr(other_work, "examine", lambda _readings: [busy, quiet])
     monkeypatch.setattr(advising, "LOOKING_SHARE", 0.0)
     done = cli("advise", "decay", "--in", "beta", "--within", "1s")
     assert "this machine is disturbed: load: 7.00" in done.err

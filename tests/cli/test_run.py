@@ -14,7 +14,8 @@ from stubs.suite import problem_text
 from sciml_bench.cli import machine
 from sciml_bench.cli import options as exits
 from sciml_bench.engine import local as running
-from sciml_bench.host import doctor
+from sciml_bench.engine.interface import Ended, OneByOne
+from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.run_folder import Run
@@ -280,23 +281,46 @@ def test_within_a_time_blocks_that_do_not_fit_are_left_for_later(cli):
 
 def test_the_machine_is_looked_at_before_the_first_process(cli, monkeypatch):
     busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
-    monkeypatch.setattr(doctor, "examine", lambda _readings: [busy])
+    monkeypatch.setattr(other_work, "examine", lambda _readings: [busy])
     done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE, "--wait")
     assert done.err.startswith("this machine is disturbed: load: 7.00")
     assert "--wait-quiet waits for one" in done.err
 
 
 def test_smoke_needs_no_machine_for_itself(cli, monkeypatch):
-    monkeypatch.setattr(doctor, "examine", lambda _readings: pytest.fail("nobody compares times of smoke"))
+    monkeypatch.setattr(other_work, "examine", lambda _readings: pytest.fail("nobody compares times of smoke"))
     assert cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE).code == 0
 
 
 def test_a_run_can_wait_until_the_machine_is_quiet(cli, monkeypatch):
     busy = Finding("load", "load", Status.DISTURBS, "7.00, 7.00, 7.00 in the last 1, 5 and 15 minutes")
     looks = iter([[busy], [busy], []])
-    monkeypatch.setattr(doctor, "examine", lambda _readings: next(looks))
+    monkeypatch.setattr(other_work, "examine", lambda _readings: next(looks))
     monkeypatch.setattr(machine.time, "sleep", lambda _s: None)
     done = cli("run", "--problem", "calm", "--adapter", "alpha", *SMOKE, "--wait-quiet")
     assert done.code == 0
     assert done.err.count("waiting for a quiet machine; now load: 7.00") == 1
     assert next(looks, None) is None, "it looked until it was quiet"
+
+
+def test_a_lost_unit_is_named_and_has_its_exit_code(cli, monkeypatch):
+    class Losing(OneByOne):
+        name = "losing"
+
+        def carry_out(self, unit, on):
+            on(Ended(unit, "its node burned down"))
+
+    monkeypatch.setattr("sciml_bench.cli.run.engine_of", lambda *_: Losing())
+    done = cli("stiff", *SMOKE, "--engine", "slurm")
+    assert done.code == exits.BROKEN_CELLS
+    assert "lost: 000-decay: its node burned down" in done.err
+
+
+def test_a_dry_run_needs_a_cluster_and_writes_nothing(cli):
+    done = cli("stiff", *SMOKE, "--dry-run")
+    assert done.code == exits.USAGE
+    assert "add --engine slurm or dask" in done.err
+    done = cli("stiff", *SMOKE, "--engine", "dask", "--dry-run")
+    assert done.code == exits.OK
+    assert done.out == "1 task, each a block of one problem\n"
+    assert not Path("results").exists()
