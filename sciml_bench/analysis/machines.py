@@ -83,13 +83,19 @@ def kinds_of(run: Run) -> tuple[Kind, ...]:
 def of_one_kind(run: Run, number: int | None = None) -> Run:
     """A run with the records of one kind of machine alone: the one with this number, or with most records.
 
+    Its environment is one of that kind's, also if the run was created on another machine.
+
     Raises:
         UsageError: it has no machine of this number.
     """
     kinds = kinds_of(run)
     if number is not None and not 1 <= number <= len(kinds):
         raise UsageError(f"{run.folder} has no machine {number}: {'; '.join(map(str, kinds)) or 'it has no records'}")
-    return run if len(kinds) < 2 else run.measured_in(kinds[(number or 1) - 1].environments)
+    if not kinds:
+        return run
+    environments = kinds[(number or 1) - 1].environments
+    is_whole = len(kinds) == 1 and (not environments or run.environment_hash in environments)
+    return run if is_whole else run.measured_in(environments)
 
 
 def note(run: Run) -> str:
@@ -98,7 +104,10 @@ def note(run: Run) -> str:
     kinds = kinds_of(whole)
     if len(kinds) < 2 or run.only is None:
         return ""
-    shown = next(kind for kind in kinds if kind.environments == run.only)
+    # A run that is being measured may have got another environment since.
+    shown = next((kind for kind in kinds if kind.environments & run.only), None)
+    if shown is None:
+        return ""
     others = [kind for kind in kinds if kind is not shown]
     text = f"{len(kinds)} kinds of machines measured this run; shown is {shown}. Others: {'; '.join(map(str, others))}"
     found = [agreement(run, whole.measured_in(kind.environments)) for kind in others]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.options import TimeSpan
+from sciml_bench.cli.options import TimeSpan, print_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,14 +106,18 @@ def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
     return ClusterEngine(session.run, scheduler, any_node=where.any_node, say=say, may_cancel=_may_cancel)
 
 
-def print_dry_run(where: Where, plan: Plan, out: Path) -> None:
-    """Print the batch script of all units of a plan."""
+def print_dry_run(where: Where, plan: Plan, out: Path, as_json: bool) -> None:
+    """Print the number of units of a plan, and the batch script of all of them."""
     from sciml_bench.run.schedule import groups
 
     count = sum(1 for _ in groups(plan))
+    script = _slurm(where, out / "RUN", plan).script(count) if where.engine == "slurm" else None
+    if as_json:
+        print_json({"tasks": count, "script": script})
+        return
     click.echo(f"{count} {'task' if count == 1 else 'tasks'}, each a block of one problem")
-    if where.engine == "slurm":
-        click.echo(_slurm(where, out / "RUN", plan).script(count))
+    if script is not None:
+        click.echo(script)
 
 
 def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:

@@ -133,12 +133,14 @@ def _run(
         return print_nothing(plan)
     name = _name(selection, words, plan)
     if where.dry_run:
-        print_dry_run(where, plan, out)
+        print_dry_run(where, plan, out, as_json)
         return exits.OK
     if where.engine == "files":
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         return _hand_over(session, as_json)
     if where.is_cluster:
+        if within_s is not None:
+            raise click.UsageError("--within is for --engine local: a cluster has --time")
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         carry_out(session, as_json, engine_of(where, session, as_json))
         return end(session, as_json)
@@ -198,5 +200,9 @@ def end(session: Session, as_json: bool) -> int:
     if session.interrupted:
         click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
         return exits.INTERRUPTED
-    lost = any(reason != OUT_OF_TIME for reason in session.rest.lost.values())
+    for unit in session.rest.begun:
+        click.echo(
+            f"lost: {unit}: a part of it is in the run, and its shard is not there: begin another with --new", err=True
+        )
+    lost = session.rest.begun or any(reason != OUT_OF_TIME for reason in session.rest.lost.values())
     return exits.BROKEN_CELLS if lost or broken(summary) else exits.OK

@@ -117,9 +117,10 @@ class Run:
     def environment(self) -> dict[str, Any]:
         """The environment in which the run was created, or one in which records were measured that it shows."""
         created = read_object(self.folder / ENVIRONMENT)
-        if self.only is None or environment_hash(created) in self.only:
+        path = None if self.only is None else self.folder / ENVIRONMENTS / f"{min(self.only)}.json"
+        if path is None or environment_hash(created) in (self.only or ()) or not path.is_file():
             return created
-        return read_object(self.folder / ENVIRONMENTS / f"{min(self.only)}.json")
+        return read_object(path)
 
     @cached_property
     def locks(self) -> Mapping[str, bytes]:

@@ -20,6 +20,11 @@ from sciml_bench.run.shard import UNIT, Shard, is_complete
 
 _SHOWN_HASH, _SHOWN_DIFFERENCES = 12, 3
 
+
+class OtherSoftware(StoreError):
+    """A shard was measured by other versions than the run."""
+
+
 Place = tuple[str, int]
 """A problem and a block: what one unit measures."""
 
@@ -142,7 +147,7 @@ def _check_software(run: Run, shard: Shard) -> None:
     if different:
         more = len(different) - _SHOWN_DIFFERENCES
         listed = "; ".join(sorted(different)[:_SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        raise StoreError(
+        raise OtherSoftware(
             f"{shard.folder} was measured by other software: {listed}. "
             "Install the same versions there, and carry the unit out again."
         )

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ from pathlib import Path
 from sciml_bench.errors import StoreError
 from sciml_bench.host import identity
 from sciml_bench.record.codec import decode, parse
-from sciml_bench.record.lines import store_error
+from sciml_bench.record.lines import is_special, store_error
 from sciml_bench.record.text import printable
 
 OWNER = "owner.json"
@@ -176,6 +177,10 @@ def _silent_s(path: Path) -> float:
         probe.touch()
         now_s = probe.stat().st_mtime
         probe.unlink()
+    except OSError:
+        # A folder that this process may only read.
+        now_s = time.time()
+    try:
         return max(0.0, now_s - path.stat().st_mtime)
     except OSError:
         return 0.0
@@ -184,7 +189,7 @@ def _silent_s(path: Path) -> float:
 def _read(path: Path) -> Owner | None:
     """The owner in the file; ``None`` without one, or if the file is damaged."""
     try:
-        return _decoded(path.read_bytes())
+        return None if is_special(path) else _decoded(path.read_bytes())
     except OSError:
         return None
 

@@ -69,7 +69,8 @@ class Shard:
             write_whole(folder / ENVIRONMENT, json.dumps(environment, indent=1, allow_nan=False) + "\n")
             # Last: a folder without it is not a shard.
             unit.write(folder / UNIT)
-            return cls(folder, unit, environment)
+            # As others will read it: without characters that move a terminal's cursor.
+            return cls(folder, unit, read_object(folder / ENVIRONMENT))
         if UNIT not in there:
             raise StoreError(f"{folder} is not empty, and not a shard: give --out a new folder.")
         known = Unit.read(folder / UNIT)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -83,10 +84,10 @@ class TwoNodes:
         daemon = self._daemons.pop(node)
         daemon.kill()
         daemon.wait()
-        for process in _processes():
+        for process, words in _processes():
             # The step's daemon names its job only; its batch script lies in the node's folder.
-            if any(spool in word and str(self._folder) in word for word in process.cmdline()):
-                _kill_tree(process.parent() or process)
+            if any(spool in word and str(self._folder) in word for word in words):
+                _kill_tree(process)
 
     def stop(self) -> None:
         """End all daemons and their jobs."""
@@ -108,23 +109,22 @@ class TwoNodes:
             self._daemons[name] = subprocess.Popen(command, env=self.variables, stdout=log, stderr=log)
 
 
-def _processes() -> list[psutil.Process]:
-    found: list[psutil.Process] = []
+def _processes() -> list[tuple[psutil.Process, list[str]]]:
+    """All processes with their command lines, without those that end meanwhile."""
+    found: list[tuple[psutil.Process, list[str]]] = []
     for process in psutil.process_iter():
-        try:
-            process.cmdline()
-        except psutil.Error:
-            continue
-        found.append(process)
+        with suppress(psutil.Error):
+            found.append((process, process.cmdline()))
     return found
 
 
-def _kill_tree(root: psutil.Process) -> None:
-    for process in [root, *root.children(recursive=True)]:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            continue
+def _kill_tree(script: psutil.Process) -> None:
+    """End a batch script with its parent, the daemon of the step, and all that it started."""
+    with suppress(psutil.Error):
+        root = script.parent() or script
+        for process in [root, *root.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def _free_ports(count: int) -> list[int]:

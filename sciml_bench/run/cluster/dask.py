@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from sciml_bench.errors import EngineError
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.text import printable
 from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
-from sciml_bench.run.cluster.task import Order, command_of
+from sciml_bench.run.cluster.task import NODE, Order, command_of
 
 RESOURCE = "bench"
 
@@ -31,6 +31,7 @@ class Dask(Scheduler):
 
     def __init__(self, address: str | None):
         self._address = address
+        self.keeps_tasks = address is not None
         # Dask's client is typed as one that may be asynchronous: every answer would be a coroutine, too.
         self._connected: Any = None
         self._futures: dict[str, Any] = {}
@@ -103,8 +104,10 @@ class Dask(Scheduler):
                 raise EngineError(f"--engine dask needs distributed: {install_command('dask')}") from None
             try:
                 if self._address is None:
+                    # In this process: a worker in another one prints a traceback when the terminal interrupts it.
                     options: dict[str, Any] = {"resources": {RESOURCE: 1}, "dashboard_address": None}
-                    self._connected = Client(LocalCluster(n_workers=1, threads_per_worker=1, **options))
+                    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **options)
+                    self._connected = Client(cluster)
                 else:
                     self._connected = Client(self._address, timeout=_CONNECT_S)
             except (OSError, ValueError, TimeoutError) as error:
@@ -115,11 +118,16 @@ class Dask(Scheduler):
         """The addresses of workers with the resource, and their nodes. :class:`EngineError` if there are none."""
         client = self._client()
         try:
-            workers = client.scheduler_info(n_workers=-1)["workers"]
-            fit = [address for address, worker in workers.items() if worker["resources"].get(RESOURCE)]
-            nodes = client.run(platform.node, workers=fit) if fit else {}
+            workers = client.scheduler_info(n_workers=-1).get("workers")
         except (OSError, TimeoutError) as error:
             raise EngineError(f"Dask's scheduler does not answer: {error}.") from error
+        if workers is None:
+            raise EngineError("Dask's scheduler does not answer.")
+        nodes = {
+            address: str(worker.get("host", ""))
+            for address, worker in workers.items()
+            if worker.get("resources", {}).get(RESOURCE)
+        }
         if not nodes:
             raise EngineError(
                 f"{len(workers)} workers, and none with the resource {RESOURCE}. Start one on each machine: {_START}"
@@ -129,4 +137,13 @@ class Dask(Scheduler):
 
 def _carry_out(order: Order) -> None:
     """Carry out a task in a process, which ends by a signal; a worker's thread would not."""
-    subprocess.run([sys.executable, *command_of(order)], check=False, stdin=subprocess.DEVNULL)
+    from distributed import get_worker
+
+    # Not interrupted with the terminal that this command may share with the worker.
+    subprocess.run(
+        [sys.executable, *command_of(order)],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, NODE: get_worker().address.rpartition("/")[2].rpartition(":")[0]},
+    )

@@ -28,10 +28,14 @@ class State:
 
 
 class Scheduler(ABC):
-    """Starts tasks on the machines of a cluster. ``room`` is how many it accepts at once."""
+    """Starts tasks on the machines of a cluster.
+
+    ``room`` is how many it accepts at once; without ``keeps_tasks`` they end with the command that submitted them.
+    """
 
     name: str
     room: int
+    keeps_tasks = True
 
     @abstractmethod
     def check(self) -> None:

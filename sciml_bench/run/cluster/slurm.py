@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -88,11 +88,11 @@ class Slurm(Scheduler):
 
     def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
         executor = self._executor(without)
-        from submitit.core.utils import FailedJobError
+        from submitit.core.utils import FailedJobError, FailedSubmissionError
 
         try:
             jobs = executor.map_array(carry_out_task, orders)
-        except FailedJobError as error:
+        except (FailedJobError, FailedSubmissionError, OSError) as error:
             raise EngineError(f"Slurm refused the tasks: {_last_line(str(error))}.") from error
         return [str(job.job_id) for job in jobs]
 
@@ -103,7 +103,7 @@ class Slurm(Scheduler):
         return executor._make_submission_file_text(executor._submitit_command_str, "")
 
     def states(self) -> Mapping[str, State]:
-        lines = _output("squeue", "-h", "-r", "-t", "all", "-u", getpass.getuser(), "-o", "%i|%T|%N").splitlines()
+        lines = _output("squeue", "-h", "-r", "-t", "all", "-u", str(os.getuid()), "-o", "%i|%T|%N").splitlines()
         found: dict[str, State] = {}
         for line in lines:
             task, _, rest = line.strip().partition("|")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,9 @@ from sciml_bench.errors import UsageError
 from sciml_bench.record.lines import store_error
 from sciml_bench.record.text import printable
 from sciml_bench.run.cluster.journal import Journal
-from sciml_bench.run.cluster.task_folder import TASKS, TaskFolder, tasks_of
+from sciml_bench.run.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
+
+_LONGEST_LOG_BYTES, _LAST_LINE_BYTES = 2**20, 2**12
 
 
 class Progress(StrEnum):
@@ -23,6 +26,7 @@ class Progress(StrEnum):
     MEASURED = "measured"
     RUNNING = "running"
     WAITING = "waiting"
+    INTERRUPTED = "interrupted"
     FAILED = "failed"
     WRITTEN = "not submitted"
 
@@ -56,28 +60,23 @@ class Status:
 
         Units of a problem take the time of its measured ones.
         """
-        running = [unit for unit in self.units if unit.progress is Progress.RUNNING]
-        took_s = {problem: self._typical_s(problem) for problem in {_problem(unit.unit) for unit in self.units}}
-        if not running or self._typical_s() is None:
+        running = self.count(Progress.RUNNING)
+        times_s: dict[str, list[float]] = defaultdict(list)
+        for unit in self.units:
+            if unit.progress is Progress.MEASURED and unit.seconds is not None:
+                times_s[_problem(unit.unit)].append(unit.seconds)
+        if not running or not times_s:
             return None
+        typical_s = {problem: statistics.median(times) for problem, times in times_s.items()}
+        any_s = statistics.median(typical_s.values())
         total_s = 0.0
         for unit in self.units:
-            expected_s = took_s[_problem(unit.unit)] or self._typical_s() or 0.0
+            expected_s = typical_s.get(_problem(unit.unit), any_s)
             if unit.progress is Progress.RUNNING:
                 total_s += max(0.0, expected_s - (unit.seconds or 0.0))
             elif unit.progress is not Progress.MEASURED:
                 total_s += expected_s
-        return total_s / len(running)
-
-    def _typical_s(self, problem: str | None = None) -> float | None:
-        times_s = [
-            unit.seconds
-            for unit in self.units
-            if unit.progress is Progress.MEASURED
-            and unit.seconds is not None
-            and problem in (None, _problem(unit.unit))
-        ]
-        return statistics.median(times_s) if times_s else None
+        return total_s / running
 
 
 def status(run: Path) -> Status:
@@ -93,7 +92,7 @@ def status(run: Path) -> Status:
         raise store_error("read", run / UNITS, error) from error
     if not units:
         raise UsageError(f"{run} has no units: only runs by --engine slurm or --engine files have them.")
-    submitted, tasks = Journal(run).of_units(), tasks_of(run / TASKS)
+    submitted, tasks = Journal(run).last_tasks(""), tasks_of(run / TASKS)
     return Status(tuple(_of_unit(unit, unit in submitted, tasks.get(unit, ())) for unit in units))
 
 
@@ -108,11 +107,7 @@ def log_of(run: Path, unit: str) -> str:
         raise UsageError(f"no task of unit {unit} has begun: `sciml-bench status {run}` lists the units.")
     parts: list[str] = []
     for task in tasks:
-        try:
-            text = task.log_path.read_text(encoding="utf-8", errors="replace") if task.log_path.exists() else ""
-        except OSError as error:
-            raise store_error("read", task.log_path, error) from error
-        lines = [printable(line) for line in text.splitlines()]
+        lines = [printable(line) for line in task.log(_LONGEST_LOG_BYTES).splitlines()]
         parts.append("\n".join([f"task {task.number} on {printable(task.node)}", *(f"  {line}" for line in lines)]))
     return "\n".join(parts)
 
@@ -149,7 +144,9 @@ def _of_unit(unit: str, is_submitted: bool, tasks: Sequence[TaskFolder]) -> Unit
     elif alive is not None:
         progress, seconds, message = Progress.RUNNING, max(0.0, time.time() - _begun_s(task)), _last_line(task)
     else:
-        progress, seconds = Progress.FAILED, None
+        # The scheduler, or the command of the run, starts an interrupted task again.
+        interrupted = end is None or end.ending in (Ending.INTERRUPTED, Ending.GAVE_WAY)
+        progress, seconds = Progress.INTERRUPTED if interrupted else Progress.FAILED, None
         message = end.message if end else "it ended and left no reason"
     node = printable(task.machine.node) if task.machine else ""
     return UnitStatus(unit, progress, len(tasks), node, seconds, printable(message), task.log_path)
@@ -161,10 +158,7 @@ def _begun_s(task: TaskFolder) -> float:
 
 
 def _last_line(task: TaskFolder) -> str:
-    try:
-        lines = task.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
+    lines = task.log(_LAST_LINE_BYTES).splitlines()
     return lines[-1] if lines else ""
 
 

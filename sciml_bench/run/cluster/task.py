@@ -37,6 +37,9 @@ from sciml_bench.run.owner import owned
 from sciml_bench.run.session import terminable
 from sciml_bench.run.shard import Shard, carry_out, environment_of
 
+NODE = "SCIML_BENCH_NODE"
+"""The variable with a scheduler's name of this node."""
+
 _LOOKS, _PAUSE_S, _LOOK_S = 13, 5.0, 0.3
 _STOP_S = 1.0
 
@@ -58,7 +61,6 @@ def command_of(order: Order) -> list[str]:
 def carry_out_task(order: Order) -> None:
     """Carry out a unit of a run, and leave the shard, or the reason why there is none, in the run's folder."""
     tasks = Path(order.run) / TASKS
-    others = tasks_of(tasks).get(order.unit, [])
     task = TaskFolder.begin(tasks, order.unit)
 
     def log(text: str) -> None:
@@ -69,7 +71,7 @@ def carry_out_task(order: Order) -> None:
     with owned(task.folder), _stopping(task):
         try:
             with terminable():
-                end = _carried_out(order, task, others, log)
+                end = _carried_out(order, task, _others(tasks, order, task), log)
         except KeyboardInterrupt:
             end = End(Ending.INTERRUPTED, f"it was ended on {_node()}")
         except SciMLBenchError as error:
@@ -79,6 +81,11 @@ def carry_out_task(order: Order) -> None:
             end = End(Ending.FAILED, f"on {_node()}: {type(error).__name__}: {error}")
         log(f"{end.ending}{': ' if end.message else ''}{end.message}")
         task.finish(dataclasses.replace(end, took_s=time.monotonic() - start_s))
+
+
+def _others(tasks: Path, order: Order, task: TaskFolder) -> list[TaskFolder]:
+    """The other tasks of a unit."""
+    return [other for other in tasks_of(tasks).get(order.unit, ()) if other.number != task.number]
 
 
 @contextmanager
@@ -105,9 +112,10 @@ def _carried_out(order: Order, task: TaskFolder, others: Sequence[TaskFolder], l
     begun_s = time.time()
     task.place(Machine(_node(), _job(), begun_s))
     for other in others:
-        # A scheduler that put a task back may start it again while the first one still runs.
-        if other.is_measured or other.is_alive:
-            return End(Ending.REFUSED, f"task {other.number} of this unit on {other.node} has it")
+        # A scheduler that put a task back may start it again while the first one still runs. Of two that start at once
+        # at least one sees the other, since both sign before they look.
+        if other.is_measured or (other.is_alive and other.number < task.number):
+            return End(Ending.GAVE_WAY, f"task {other.number} of this unit on {other.node} has it")
     unit = Unit.read(Path(order.run) / UNITS / f"{order.unit}.json")
     unit.check_version()
     with host_lock(label=f"unit {unit}", wait_s=None, announce=log):
@@ -162,7 +170,7 @@ def _busy() -> str:
 
 def _node() -> str:
     """The scheduler's name of this node, or its own."""
-    return os.environ.get("SLURMD_NODENAME") or platform.node()
+    return os.environ.get("SLURMD_NODENAME") or os.environ.get(NODE) or platform.node()
 
 
 def _job() -> str:

@@ -5,6 +5,8 @@ A task that lives signs its folder as the owner of a run does. Its scheduler may
 
 from __future__ import annotations
 
+import dataclasses
+import platform
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,7 +18,7 @@ from typing import TypeVar
 
 from sciml_bench.errors import StoreError
 from sciml_bench.record.codec import decode_json, encode_json
-from sciml_bench.record.lines import store_error, write_whole
+from sciml_bench.record.lines import is_special, store_error, write_whole
 from sciml_bench.run.owner import has_owner
 from sciml_bench.run.shard import Shard
 
@@ -26,6 +28,7 @@ TASKS = "tasks"
 T = TypeVar("T")
 
 _NAME = re.compile(r"(?P<unit>.+)\.(?P<number>[0-9]{1,6})")
+_NO_NAME = re.compile(r"[^\w.-]|^-", re.ASCII)
 _MACHINE, _END, _LOG, _SHARD, _STOP = "machine.json", "end.json", "log.txt", "shard", "stop"
 _REJECTED = "rejected.txt"
 
@@ -36,6 +39,7 @@ class Ending(StrEnum):
     MEASURED = "measured"
     INTERRUPTED = "interrupted"
     REFUSED = "refused"
+    GAVE_WAY = "gave_way"
     FAILED = "failed"
 
 
@@ -72,6 +76,8 @@ class TaskFolder:
     @classmethod
     def begin(cls, tasks: Path, unit_id: str) -> TaskFolder:
         """A new one, with a number that no other task has. :class:`StoreError` if it cannot be made."""
+        if not tasks.parent.is_dir():
+            raise StoreError(f"{platform.node()} does not see {tasks.parent}: give a folder that all nodes see.")
         number = 0
         while True:
             number += 1
@@ -107,7 +113,9 @@ class TaskFolder:
     @property
     def machine(self) -> Machine | None:
         """Its machine; ``None`` if it ended earlier than that is known."""
-        return _read(Machine, self.folder / _MACHINE)
+        machine = _read(Machine, self.folder / _MACHINE)
+        # Names of nodes become options of the scheduler.
+        return None if machine is None else dataclasses.replace(machine, node=_NO_NAME.sub("_", machine.node))
 
     @property
     def node(self) -> str:
@@ -126,6 +134,17 @@ class TaskFolder:
     def reject(self, reason: str) -> None:
         """Keep why its shard does not belong to the run."""
         write_whole(self.folder / _REJECTED, reason + "\n")
+
+    def log(self, most_bytes: int) -> str:
+        """The end of its log, at most ``most_bytes``; empty without one."""
+        if is_special(self.log_path):
+            return ""
+        try:
+            with self.log_path.open("rb") as file:
+                file.seek(max(0, self.log_path.stat().st_size - most_bytes))
+                return file.read(most_bytes).decode(errors="replace")
+        except OSError:
+            return ""
 
     def request_stop(self) -> None:
         """Ask the task to end, if its scheduler cannot end it."""
@@ -153,12 +172,8 @@ def tasks_of(tasks: Path) -> Mapping[str, list[TaskFolder]]:
 
 
 def _read(kind: type[T], path: Path) -> T | None:
-    """A small file that another machine wrote; half of one, or a damaged one, is none."""
+    """A small file that another machine wrote; half of one, or one that cannot be read, is none."""
     try:
-        return decode_json(kind, path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise store_error("read", path, error) from error
-    except (ValueError, StoreError):
+        return None if is_special(path) else decode_json(kind, path.read_bytes())
+    except (OSError, ValueError, StoreError):
         return None

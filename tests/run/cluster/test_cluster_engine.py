@@ -2,152 +2,43 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from stubs.carried import made_plan, noisy_at, use
+from stubs.carried import use
+from stubs.cluster import (
+    HERE,
+    NODE,
+    Fate,
+    Killed,
+    Stub,
+    Study,
+    Time,
+    comparable_plan,
+    is_cancelled,
+    never_starts,
+    vanishes,
+    works,
+)  # fmt: skip
 from stubs.records import stub_measurement
-from stubs.suite import stub_adapters
 
 from sciml_bench.errors import EngineError, StoreError
 from sciml_bench.host.doctor.finding import Finding, Status
-from sciml_bench.plan.plan import Plan, Settings, make_plan
-from sciml_bench.plan.profiles import profile_named
-from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
 from sciml_bench.run import shard
 from sciml_bench.run.cluster import task as tasks
 from sciml_bench.run.cluster.engine import MOST_TASKS, Clock, ClusterEngine
-from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
+from sciml_bench.run.cluster.scheduler import Phase, State
 from sciml_bench.run.cluster.task import Order, carry_out_task
 from sciml_bench.run.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
-from sciml_bench.run.executor import Rest, execute
+from sciml_bench.run.executor import execute
 from sciml_bench.run.owner import SILENT_S, owned
-from sciml_bench.run.schedule import remaining
-
-HERE = {"sciml_bench": "1", "packages": {"numpy": "2.3.0", "torch": "2.13.0"}, "cpu": {"model": "small"}}
-NODE = {**HERE, "packages": {"numpy": "2.3.0"}, "cpu": {"model": "large"}}
-
-Fate = Callable[[Order], "State | None"]
-"""What becomes of a task when it is submitted, and its scheduler's word of it from then on."""
-
-
-def works(order: Order) -> State | None:
-    carry_out_task(order)
-    return State(Phase.ENDED, "COMPLETED", "n1")
-
-
-def vanishes(_order: Order) -> State | None:
-    return None
-
-
-def is_cancelled(_order: Order) -> State | None:
-    return State(Phase.ENDED, "CANCELLED", "n1")
-
-
-def never_starts(_order: Order) -> State | None:
-    return State(Phase.RUNNING, "RUNNING", "n1")
-
-
-class Time(Clock):
-    """Seconds that pass by waiting; whoever waits for a day waits forever."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        super().__init__(lambda: self.seconds, self._pass)
-
-    def _pass(self, seconds: float) -> None:
-        self.seconds += seconds
-        assert self.seconds < 86400, "waits forever"
-
-
-class Stub(Scheduler):
-    """A scheduler with a fate for each task in turn; those without one work."""
-
-    name = "stub"
-    room = 100
-
-    def __init__(self, *fates: Fate):
-        self.fates = list(fates)
-        self.submitted: list[list[str]] = []
-        self.without: list[list[str]] = []
-        self.cancelled: list[str] = []
-        self.known: dict[str, State] = {}
-        self.is_up = True
-
-    def check(self) -> None:
-        pass
-
-    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
-        names: list[str] = []
-        self.submitted.append([order.unit for order in orders])
-        self.without.append(list(without))
-        for order in orders:
-            name = f"{len(self.submitted)}_{len(names)}"
-            state = (self.fates.pop(0) if self.fates else works)(order)
-            if state is not None:
-                self.known[name] = state
-            names.append(name)
-        return names
-
-    def states(self) -> Mapping[str, State]:
-        if not self.is_up:
-            raise EngineError("no daemon answers.")
-        return self.known
-
-    def cancel(self, tasks: Sequence[str]) -> None:
-        self.cancelled += tasks
-
-    def close(self) -> None:
-        pass
-
-
-@dataclasses.dataclass
-class Study:
-    """A run of four units, two processes each."""
-
-    plan: Plan
-    run: Run
-    time: Time
-    news: list[str]
-    node: str = "n1"
-
-    def engine(self, scheduler: Scheduler, **options: Any) -> ClusterEngine:
-        return ClusterEngine(self.run, scheduler, say=self.news.append, clock=self.time, **options)
-
-    def carry_out(self, scheduler: Scheduler, **options: Any) -> Rest:
-        return execute(self.plan, self.run, engine=self.engine(scheduler, **options))
-
-    def assert_whole(self) -> None:
-        """All that is planned is in the run, once, and its records are valid."""
-        records = list(self.run.records())
-        processes = [(record.cell_id, record.block) for record in records]
-        assert len(set(processes)) == len(processes) == len(self.plan.slots)
-        assert not remaining(self.plan, self.run)
-
-
-def comparable_plan() -> Plan:
-    """Whose times are compared, so that nodes must be quiet."""
-    profile = dataclasses.replace(profile_named("quick"), processes=2, rerun_noisy=False)
-    return make_plan(Selection(problems=("decay", "calm")), stub_adapters(), profile, Settings())
-
-
-@pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
-    use(monkeypatch, noisy_at())
-    monkeypatch.setattr(tasks, "environment_of", lambda _unit: NODE)
-    monkeypatch.setattr(tasks, "_LOOK_S", 0.0)
-    plan = made_plan(problems=("decay", "calm"))
-    run = Run.create(tmp_path, "study", plan=plan.to_dict() | {"hash": plan.hash}, environment=HERE)
-    return Study(plan, run, Time(), [])
 
 
 def test_all_units_are_one_array_and_come_back(study: Study):
@@ -235,11 +126,7 @@ def test_a_task_that_its_scheduler_repeats_gives_way(study: Study):
     assert not study.carry_out(Stub(twice, twice))
     study.assert_whole()
     ends = [task.end for found in tasks_of(study.run.folder / TASKS).values() for task in found]
-    assert [end.ending for end in ends if end].count(Ending.REFUSED) == 2
-
-
-class Killed(BaseException):
-    """The end of the submitting process."""
+    assert [end.ending for end in ends if end].count(Ending.GAVE_WAY) == 2
 
 
 def test_a_killed_command_finds_its_tasks_again(study: Study):
