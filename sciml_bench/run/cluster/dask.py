@@ -98,20 +98,7 @@ class Dask(Scheduler):
 
     def _client(self) -> Any:
         if self._connected is None:
-            try:
-                from distributed import Client, LocalCluster
-            except ImportError:
-                raise EngineError(f"--engine dask needs distributed: {install_command('dask')}") from None
-            try:
-                if self._address is None:
-                    # In this process: a worker in another one prints a traceback when the terminal interrupts it.
-                    options: dict[str, Any] = {"resources": {RESOURCE: 1}, "dashboard_address": None}
-                    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **options)
-                    self._connected = Client(cluster)
-                else:
-                    self._connected = Client(self._address, timeout=_CONNECT_S)
-            except (OSError, ValueError, TimeoutError) as error:
-                raise EngineError(f"Dask's scheduler at {self._address} does not answer: {error}.") from error
+            self._connected = connected(self._address)
         return self._connected
 
     def _workers(self) -> Mapping[str, str]:
@@ -133,6 +120,25 @@ class Dask(Scheduler):
                 f"{len(workers)} workers, and none with the resource {RESOURCE}. Start one on each machine: {_START}"
             )
         return nodes
+
+
+def connected(address: str | None) -> Any:
+    """A client of the scheduler at an address; without one, of a worker in this process.
+
+    :class:`EngineError` if it does not answer, or Dask is not installed.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise EngineError(f"Dask is not installed: {install_command('dask')}") from None
+    try:
+        if address is not None:
+            return Client(address, timeout=_CONNECT_S)
+        # In this process: a worker in another one prints a traceback when the terminal interrupts it.
+        options: dict[str, Any] = {"resources": {RESOURCE: 1}, "dashboard_address": None}
+        return Client(LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **options))
+    except (OSError, ValueError, TimeoutError) as error:
+        raise EngineError(f"Dask's scheduler at {address} does not answer: {error}.") from error
 
 
 def _carry_out(order: Order) -> None:

@@ -20,6 +20,7 @@ from sciml_bench.run.cluster import task as tasks
 from sciml_bench.run.cluster.engine import Clock, ClusterEngine
 from sciml_bench.run.cluster.journal import Journal
 from sciml_bench.run.cluster.scheduler import Phase, State
+from sciml_bench.run.cluster.slurm import Slurm, SlurmOptions
 from sciml_bench.run.cluster.status import Progress, Status, UnitStatus, log_of, status
 from sciml_bench.run.cluster.task import Order, carry_out_task
 from sciml_bench.run.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder
@@ -337,3 +338,33 @@ def test_the_time_left_takes_each_problems_own_time():
     assert Status(tuple(units)).left_s == (60 + 0 + 100 + 10) / 2
     assert Status(tuple(units[:2])).left_s is None
     assert Status(tuple(units[2:])).left_s is None
+
+
+def test_a_unit_of_a_newer_version_is_lost_with_that_reason(study: Study):
+    def newer(order: Order) -> State | None:
+        path = Path(order.run) / UNITS / f"{order.unit}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 99}))
+        return works(order)
+
+    rest = study.carry_out(Stub(*[newer] * 12))
+    assert len(rest.lost) == 4
+    assert all(
+        "was written by a newer version (schema 99): upgrade sciml-bench here" in why for why in rest.lost.values()
+    )
+
+
+def test_slurm_is_refused_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineError, match="no sbatch here: run this on a login node"):
+        Slurm(tmp_path, SlurmOptions(time_min=10)).check()
+
+
+def test_a_sign_from_a_clock_that_is_ahead_is_one_of_a_living_task(study: Study):
+    task = TaskFolder.begin(study.run.folder / TASKS, "000-decay")
+    with owned(task.folder):
+        text = (task.folder / OWNER).read_text()
+    (task.folder / OWNER).write_text(text.replace('"boot": "', '"boot": "other-'))
+    os.utime(task.folder / OWNER, (2e9 + 4e8, 2e9 + 4e8))
+    assert task.is_alive
+    os.utime(task.folder / OWNER, (1e9, 1e9))
+    assert not task.is_alive

@@ -110,3 +110,17 @@ def test_a_worker_that_dies_loses_and_doubles_nothing(tmp_path: Path, workers: W
     processes = [(record["cell_id"], record["block"]) for record in records(the_run(folder))]
     assert len(processes) == len(set(processes)) == 12
     assert verified(the_run(folder), os.environ)
+
+
+def test_references_are_checked_and_computed_by_workers(tmp_path: Path, workers: Workers):
+    worker = workers.start()
+    folder = study(tmp_path / "study")
+    words = [sys.executable, "-m", "sciml_bench", "reference"]
+    found = done([*words, "compute", "slow.toml", "fast.toml", "--scheduler", workers.address], folder, os.environ)
+    worker.terminate()
+    worker.wait()
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert {path.name for path in folder.glob("*.reference.json")} == {"slow.reference.json", "fast.reference.json"}
+    nobody = done([*words, "check", "robertson", "--scheduler", workers.address], folder, os.environ)
+    assert nobody.returncode == 2
+    assert "has no workers" in nobody.stderr
