@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,17 +35,5 @@ class Answers:
         place = self._seen if self._seen < KEPT else self._random.randrange(self._seen + 1)
         self._seen += 1
         if place < KEPT:
-            output = np.asarray(numbers(result), dtype=np.float64).ravel()
-            self.kept[place : place + 1] = [Kept(_outside_the_heap(varied), _outside_the_heap(output))]
-
-
-def _outside_the_heap(values: Varied) -> Varied:
-    """A copy, since an adapter may write the next result into the same memory.
-
-    On the heap it would change how the allocator serves the next calls: a copy at the end of the heap, while it lives,
-    spares them the system calls that give memory back.
-    """
-    copy = np.frombuffer(mmap.mmap(-1, max(1, values.nbytes)), dtype=values.dtype, count=values.size)
-    copy = copy.reshape(values.shape)
-    copy[...] = values
-    return copy
+            # Copied: an adapter may write the next result into the same memory.
+            self.kept[place : place + 1] = [Kept(varied.copy(), np.array(numbers(result), dtype=np.float64).ravel())]

@@ -88,34 +88,39 @@ def test_a_running_task_without_a_sign_is_ended_and_submitted_again(study: Study
     study.assert_whole()
 
 
-def test_an_interrupted_task_is_continued_on_its_machine(study: Study, monkeypatch: pytest.MonkeyPatch):
-    def interrupted(task: Any, number: int) -> Any:
+def interrupt_second(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """End the task in its second process; returns the numbers of the processes that were begun."""
+    begun: list[int] = []
+
+    def interrupted(_task: Any, number: int) -> Any:
+        begun.append(number)
         if number == 1:
             signal.raise_signal(signal.SIGTERM)
         return stub_measurement()
 
     use(monkeypatch, interrupted)
+    return begun
+
+
+def test_an_interrupted_task_is_continued_on_its_machine(study: Study, monkeypatch: pytest.MonkeyPatch):
+    measured = interrupt_second(monkeypatch)
     assert not study.carry_out(Stub())
     study.assert_whole()
     (again,) = [found[1] for found in tasks_of(study.run.folder / TASKS).values() if len(found) > 1]
     assert "continues task 1" in again.log_path.read_text()
-    # The first record of the first task is the run's.
-    assert any("ended on" in line for line in study.news)
+    # The process before the interruption was not measured again.
+    assert len(measured) == 9
 
 
 def test_records_of_another_machine_are_not_continued(study: Study, monkeypatch: pytest.MonkeyPatch):
     machines = iter(["one", *["other"] * 10])
     monkeypatch.setattr(tasks, "pseudonym", lambda _salt: next(machines))
 
-    def interrupted(task: Any, number: int) -> Any:
-        if number == 1:
-            signal.raise_signal(signal.SIGTERM)
-        return stub_measurement()
-
-    use(monkeypatch, interrupted)
+    measured = interrupt_second(monkeypatch)
     assert not study.carry_out(Stub())
     study.assert_whole()
     assert {record.host for record in study.run.records()} == {"other"}
+    assert len(measured) == 10
 
 
 def test_a_task_that_its_scheduler_repeats_gives_way(study: Study):
