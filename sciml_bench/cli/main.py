@@ -85,6 +85,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sciml_bench.cli.env:env",
         "Make environments of Python packages for adapters.",
     ),
+    "each": (
+        "sciml_bench.cli.each:each",
+        "Advise, certify, or compute or check references for many models at once.",
+    ),
     "reference": ("sciml_bench.cli.reference:reference", "Show, compute or check reference solutions."),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,13 +33,6 @@ limit_option = click.option(
     type=Seconds(),
     metavar="S",
     help="Give a problem up when it takes longer, in seconds of processor time.",
-)
-
-
-scheduler_option = click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Have the workers of this Dask scheduler do it, each one problem at a time.",
 )
 
 
@@ -115,7 +108,6 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
     help="Cost limit of a proved enclosure, as estimated beforehand; at most a sixth of the limit.",
 )
 @limit_option
-@scheduler_option
 def compute(
     problems: tuple[str, ...],
     everything: bool,
@@ -124,7 +116,6 @@ def compute(
     solution_only: bool,
     proof_s: float,
     limit_s: float | None,
-    scheduler: str | None,
 ) -> int:
     """Compute and certify the references of PROBLEMs; nothing is written that is not certified."""
     from sciml_bench.problem import catalog
@@ -134,12 +125,6 @@ def compute(
     if output is not None and len(problems) != 1:
         raise UsageError("--output takes exactly one problem")
     names = problems or tuple(name for name in catalog.names() if catalog.header(name).tier != "heavy")
-    if scheduler is not None:
-        limit = [] if limit_s is None else ["--limit", str(limit_s)]
-        options = ["--proof-seconds", str(proof_s), *limit]
-        options += [*(["--stale"] if stale else []), *(["--solution-only"] if solution_only else [])]
-        options += [] if output is None else ["--output", str(output.resolve())]
-        return _on_workers(scheduler, "compute", names, options)
     failed = 0
     for name in names:
         model = model_named(name)
@@ -157,15 +142,11 @@ def compute(
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference check robertson\n")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...", shell_complete=completion.PROBLEMS)
 @limit_option
-@scheduler_option
-def check(problems: tuple[str, ...], limit_s: float | None, scheduler: str | None) -> int:
+def check(problems: tuple[str, ...], limit_s: float | None) -> int:
     """Compute PROBLEMs (default: every stored reference) at other settings and compare; exit code 1 on disagreement."""
     from sciml_bench.problem import catalog
     from sciml_bench.reference.store import find
 
-    if scheduler is not None:
-        limit = [] if limit_s is None else ["--limit", str(limit_s)]
-        return _on_workers(scheduler, "check", problems or catalog.names(), limit)
     failed = 0
     for name in problems or catalog.names():
         try:
@@ -349,16 +330,3 @@ def _print_numbers(labels: list[str], values: list[str], digits: list[float], ne
         click.echo(f"  {label} = {value} ({zero if value == '0' else f'{good} digits'})")
     if len(labels) > _SHOWN:
         click.echo(f"  and {len(labels) - _SHOWN} more (--json has all)")
-
-
-def _on_workers(address: str, verb: str, names: Iterable[str], options: Sequence[str]) -> int:
-    """Have workers carry out a command for each problem; returns the exit code."""
-    from sciml_bench.run.cluster.fan_out import fan_out
-
-    # A worker has another working folder.
-    named = {name: str(Path(name).resolve()) if Path(name).is_file() else name for name in names}
-    failed = 0
-    for done in fan_out(address, {name: ["reference", verb, word, *options] for name, word in named.items()}):
-        failed += done.code != exits.OK
-        click.echo(done.output or f"{done.name}: nothing to do")
-    return exits.CHECK_FAILED if failed else exits.OK

@@ -17,7 +17,7 @@ from sciml_bench.run.cluster.task import NODE, Order, command_of
 RESOURCE = "bench"
 
 _CONNECT_S = 20.0
-_START = f"dask worker ADDRESS --nthreads 1 --nworkers 1 --resources {RESOURCE}=1"
+START = f"dask worker ADDRESS --nthreads 1 --nworkers 1 --resources {RESOURCE}=1"
 
 
 class Dask(Scheduler):
@@ -103,23 +103,28 @@ class Dask(Scheduler):
 
     def _workers(self) -> Mapping[str, str]:
         """The addresses of workers with the resource, and their nodes. :class:`EngineError` if there are none."""
-        client = self._client()
-        try:
-            workers = client.scheduler_info(n_workers=-1).get("workers")
-        except (OSError, TimeoutError) as error:
-            raise EngineError(f"Dask's scheduler does not answer: {error}.") from error
-        if workers is None:
-            raise EngineError("Dask's scheduler does not answer.")
-        nodes = {
-            address: str(worker.get("host", ""))
-            for address, worker in workers.items()
-            if worker.get("resources", {}).get(RESOURCE)
-        }
-        if not nodes:
-            raise EngineError(
-                f"{len(workers)} workers, and none with the resource {RESOURCE}. Start one on each machine: {_START}"
-            )
-        return nodes
+        workers = workers_of(self._client(), RESOURCE)
+        if not workers:
+            raise EngineError(f"there are no workers with the resource {RESOURCE}. Start one on each machine: {START}")
+        return {address: str(worker.get("host", "")) for address, worker in workers.items()}
+
+
+def workers_of(client: Any, resource: str | None = None) -> Mapping[str, Mapping[str, Any]]:
+    """The workers of a scheduler by their addresses; if a resource is named, the ones that have it.
+
+    :class:`EngineError` if the scheduler does not answer.
+    """
+    try:
+        workers: Mapping[str, Mapping[str, Any]] | None = client.scheduler_info(n_workers=-1).get("workers")
+    except (OSError, TimeoutError) as error:
+        raise EngineError(f"Dask's scheduler does not answer: {error}.") from error
+    if workers is None:
+        raise EngineError("Dask's scheduler does not answer.")
+    return {
+        address: worker
+        for address, worker in workers.items()
+        if resource is None or worker.get("resources", {}).get(resource)
+    }
 
 
 def connected(address: str | None) -> Any:

@@ -1,15 +1,18 @@
-"""Commands that need no quiet machine, carried out by the workers of Dask at once."""
+"""Commands for many models, carried out by the workers of Dask at once."""
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from sciml_bench.errors import EngineError
 from sciml_bench.record.text import printable
-from sciml_bench.run.cluster.dask import connected
+from sciml_bench.run.cluster.dask import RESOURCE, START, connected, workers_of
 
 _MOST_CHARACTERS = 65_536
 
@@ -23,10 +26,12 @@ class Done:
     output: str
 
 
-def fan_out(address: str, commands: Mapping[str, Sequence[str]]) -> Iterator[Done]:
-    """Carry out commands of ``sciml-bench``, in any order; each as it ends.
+def fan_out(
+    address: str, commands: Mapping[str, Sequence[str]], folder: Path, *, measures: bool = False
+) -> Iterator[Done]:
+    """Carry out commands of ``sciml-bench`` in a folder that all workers see, in any order; each as it ends.
 
-    All workers must see the files that the commands name. A worker that dies gives its command to another one.
+    Commands that measure need workers with the resource ``bench``. A worker that dies gives its command to another one.
 
     Raises:
         EngineError: the scheduler does not answer, or there are no workers.
@@ -35,10 +40,14 @@ def fan_out(address: str, commands: Mapping[str, Sequence[str]]) -> Iterator[Don
 
     client = connected(address)
     try:
-        if not client.scheduler_info(n_workers=-1).get("workers"):
-            raise EngineError(f"Dask's scheduler at {address} has no workers. Start one: dask worker {address}")
+        if not workers_of(client, RESOURCE if measures else None):
+            which = f" with the resource {RESOURCE}" if measures else ""
+            raise EngineError(
+                f"Dask's scheduler at {address} has no workers{which}. Start one on each machine: {START}"
+            )
+        options: dict[str, Any] = {"pure": False, "retries": 1, "resources": {RESOURCE: 1} if measures else None}
         names = {
-            client.submit(_carried_out, list(words), pure=False, retries=1): name for name, words in commands.items()
+            client.submit(_carried_out, list(words), str(folder), **options): name for name, words in commands.items()
         }
         for future in as_completed(names):
             name = names[future]
@@ -51,8 +60,10 @@ def fan_out(address: str, commands: Mapping[str, Sequence[str]]) -> Iterator[Don
         client.close()
 
 
-def _carried_out(words: Sequence[str]) -> tuple[int, str]:
+def _carried_out(words: Sequence[str], folder: str) -> tuple[int, str]:
     """The exit code and the output of a command."""
+    if not Path(folder).is_dir():
+        return 2, f"{platform.node()} does not see {folder}: give a folder that all workers see."
     done = subprocess.run(
         [sys.executable, "-m", "sciml_bench", *words],
         stdin=subprocess.DEVNULL,
@@ -61,5 +72,6 @@ def _carried_out(words: Sequence[str]) -> tuple[int, str]:
         text=True,
         errors="replace",
         check=False,
+        cwd=folder,
     )
     return done.returncode, done.stdout[-_MOST_CHARACTERS:]

@@ -112,15 +112,20 @@ def test_a_worker_that_dies_loses_and_doubles_nothing(tmp_path: Path, workers: W
     assert verified(the_run(folder), os.environ)
 
 
-def test_references_are_checked_and_computed_by_workers(tmp_path: Path, workers: Workers):
+def test_workers_take_one_model_each(tmp_path: Path, workers: Workers):
     worker = workers.start()
     folder = study(tmp_path / "study")
-    words = [sys.executable, "-m", "sciml_bench", "reference"]
-    found = done([*words, "compute", "slow.toml", "fast.toml", "--scheduler", workers.address], folder, os.environ)
+    words = [sys.executable, "-m", "sciml_bench", "each"]
+    models = ["slow.toml", "fast.toml", "--scheduler", workers.address]
+    found = done([*words, "compute", *models, "--option=--solution-only"], folder, os.environ)
+    advised = done([*words, "advise", *models], folder, os.environ)
     worker.terminate()
     worker.wait()
     assert found.returncode == 0, found.stdout + found.stderr
     assert {path.name for path in folder.glob("*.reference.json")} == {"slow.reference.json", "fast.reference.json"}
+    assert {"slow.toml:", "fast.toml:"} <= set(found.stdout.splitlines())
+    assert advised.returncode == 2
+    assert "no workers with the resource bench" in advised.stderr
     nobody = done([*words, "check", "robertson", "--scheduler", workers.address], folder, os.environ)
     assert nobody.returncode == 2
     assert "has no workers" in nobody.stderr
