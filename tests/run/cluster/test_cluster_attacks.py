@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs.cluster import Killed, Stub, Study, Time, never_starts, vanishes, works
+from stubs.cluster import NODE, Killed, Stub, Study, Time, never_starts, vanishes, works
 
 from sciml_bench.engine.files import UNITS
 from sciml_bench.errors import EngineError, StoreError
@@ -368,3 +368,12 @@ def test_a_sign_from_a_clock_that_is_ahead_is_one_of_a_living_task(study: Study)
     assert task.is_alive
     os.utime(task.folder / OWNER, (1e9, 1e9))
     assert not task.is_alive
+
+
+def test_a_fact_with_characters_that_do_not_print_makes_no_node_a_stranger(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tasks, "environment_of", lambda _unit: {**NODE, "cpu": {"model": "Fast\xa0\x1b[31m CPU"}})
+    assert not study.carry_out(scheduler := Stub())
+    assert len(scheduler.submitted) == 1
+    study.assert_whole()
