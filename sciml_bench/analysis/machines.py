@@ -90,7 +90,8 @@ def of_one_kind(run: Run, number: int | None = None) -> Run:
     """
     kinds = kinds_of(run)
     if number is not None and not 1 <= number <= len(kinds):
-        raise UsageError(f"{run.folder} has no machine {number}: {'; '.join(map(str, kinds)) or 'it has no records'}")
+        there = "; ".join(map(str, kinds)) if len(kinds) > 1 else "it was measured on one kind"
+        raise UsageError(f"{run.folder} has no machine {number}: {there}")
     if not kinds:
         return run
     environments = kinds[(number or 1) - 1].environments

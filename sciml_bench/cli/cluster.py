@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sciml_bench.plan.plan import Plan
     from sciml_bench.run.cluster.engine import ClusterEngine
+    from sciml_bench.run.cluster.scheduler import Scheduler
     from sciml_bench.run.cluster.slurm import Slurm
     from sciml_bench.run.session import Session
 
@@ -91,13 +92,21 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     return decorated
 
 
+def check_cluster(where: Where, plan: Plan, out: Path) -> None:
+    """Raise :class:`EngineError` if a cluster cannot be used, before there is a run."""
+    scheduler = _scheduler(where, out / "RUN", plan)
+    if scheduler.keeps_tasks:
+        try:
+            scheduler.check()
+        finally:
+            scheduler.close()
+
+
 def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
     """The engine of a cluster, which was found to be there."""
-    from sciml_bench.run.cluster.dask import Dask
     from sciml_bench.run.cluster.engine import ClusterEngine
 
-    by_dask = where.engine == "dask"
-    scheduler = Dask(where.scheduler) if by_dask else _slurm(where, session.run.folder, session.plan)
+    scheduler = _scheduler(where, session.run.folder, session.plan)
     scheduler.check()
 
     def say(text: str) -> None:
@@ -118,6 +127,12 @@ def print_dry_run(where: Where, plan: Plan, out: Path, as_json: bool) -> None:
     click.echo(f"{count} {'task' if count == 1 else 'tasks'}, each a block of one problem")
     if script is not None:
         click.echo(script)
+
+
+def _scheduler(where: Where, run: Path, plan: Plan) -> Scheduler:
+    from sciml_bench.run.cluster.dask import Dask
+
+    return Dask(where.scheduler) if where.engine == "dask" else _slurm(where, run, plan)
 
 
 def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:

@@ -17,6 +17,7 @@ from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.endings import RESULTS, measured_something
 from sciml_bench.record.record import Record
+from sciml_bench.record.text import counted
 from sciml_bench.run.executor import Step, Watcher
 from sciml_bench.run.finished import Finished
 from sciml_bench.run.session import Session
@@ -138,9 +139,7 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
         whole = session.carry_out(watcher, engine)
     late = [unit for unit, reason in session.rest.lost.items() if reason == OUT_OF_TIME]
     if late:
-        click.echo(
-            f"{OUT_OF_TIME}: {_counted(len(late), 'block')} left; the same command continues with them", err=True
-        )
+        click.echo(f"{OUT_OF_TIME}: {counted(len(late), 'block')} left; the same command continues with them", err=True)
     for unit, reason in session.rest.lost.items():
         if reason != OUT_OF_TIME:
             click.echo(f"lost: {unit}: {reason}", err=True)
@@ -150,11 +149,7 @@ def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> 
 def announcement(plan: Plan, left: Sequence[Slot]) -> str:
     """A run's announcement, in one line; ``left`` are the processes still to run."""
     cells, problems = len(plan.planned), len({item.cell.problem for item in plan.planned})
-    text = f"profile {plan.profile.name}: {_counted(cells, 'cell')} on {_counted(problems, 'problem')}"
-    text += f", {_counted(plan.profile.processes, 'process', 'es')} each"
+    text = f"profile {plan.profile.name}: {counted(cells, 'cell')} on {counted(problems, 'problem')}"
+    text += f", {counted(plan.profile.processes, 'process', 'es')} each"
     text += f", {len(left)} of {len(plan.slots)} processes to run" if len(left) < len(plan.slots) else ""
     return f"{text}, about {quantities.rough_duration(plan.cost_s(left))}; phase limit {plan.settings.timeout_s:g} s"
-
-
-def _counted(count: int, noun: str, ending: str = "s") -> str:
-    return f"{count} {noun}{'' if count == 1 else ending}"

@@ -10,7 +10,7 @@ import click
 
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
-from sciml_bench.cli.cluster import Where, engine_of, engine_options, print_dry_run
+from sciml_bench.cli.cluster import Where, check_cluster, engine_of, engine_options, print_dry_run
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, selection_options
@@ -126,6 +126,8 @@ def _run(
     from sciml_bench.run.planning import planned
     from sciml_bench.run.session import open_session
 
+    if where.is_cluster and within_s is not None:
+        raise click.UsageError("--within is for --engine local: a cluster has --time")
     words = tuple(as_problem_file(word, out) for word in words)
     chosen, files = Selection(**selection).naming(words)
     plan = planned(chosen, files, out=out, **options)
@@ -139,8 +141,7 @@ def _run(
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         return _hand_over(session, as_json)
     if where.is_cluster:
-        if within_s is not None:
-            raise click.UsageError("--within is for --engine local: a cluster has --time")
+        check_cluster(where, plan, out)
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         carry_out(session, as_json, engine_of(where, session, as_json))
         return end(session, as_json)

@@ -9,6 +9,7 @@ import click
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.options import json_option, print_json
+from sciml_bench.record.text import counted
 
 
 @click.command(
@@ -118,7 +119,7 @@ def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
         )
         return exits.OK
     known = f", {len(done.known)} were there already" if done.known else ""
-    click.echo(f"added {_counted(len(done.added), 'shard')} with {_counted(done.records, 'record')}{known}")
+    click.echo(f"added {counted(len(done.added), 'shard')} with {counted(done.records, 'record')}{known}")
     if missing:
         click.echo(
             f"still missing: {len(missing)} of {done.units} units: {', '.join(missing[:5])}"
@@ -127,7 +128,3 @@ def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
     else:
         click.echo(f"all {done.units} units are there: sciml-bench show {folder}")
     return exits.OK
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -30,3 +30,8 @@ def all_printable(value: Any) -> Any:
     if isinstance(value, dict):
         return {printable(key): all_printable(item) for key, item in value.items()}
     return value
+
+
+def counted(count: int, noun: str, ending: str = "s") -> str:
+    """A number of things: ``1 task``, ``2 tasks``."""
+    return f"{count} {noun}{'' if count == 1 else ending}"

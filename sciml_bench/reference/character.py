@@ -24,6 +24,7 @@ from sciml_bench.problem.model import Parameter, Problem, symbol
 from sciml_bench.problem.removable import without_removable_points
 from sciml_bench.record.probe import RTOL as PROBE_RTOL
 from sciml_bench.record.probe import Probed
+from sciml_bench.record.text import counted
 from sciml_bench.reference.probe import Span, is_finite, probed, spans
 
 Vector = NDArray[np.float64]
@@ -82,13 +83,13 @@ class Character:
         if self.undefined:
             shown = ", ".join(self.undefined[:_FEW_NAMED]) + (", …" if len(self.undefined) > _FEW_NAMED else "")
             yield (f"NOT DEFINED at the start: the derivative of {shown} is not finite there; {self.cause or _LOOK}")
-        size = [_counted(self.n_states, "state"), f"gradient of {_counted(self.n_theta, 'component')}"]
+        size = [counted(self.n_states, "state"), f"gradient of {counted(self.n_theta, 'component')}"]
         if self.nonzeros is not None:
             size.append(f"{self.nonzeros} of {self.n_states**2} entries of the Jacobian")
         if self.band is not None and 3 * self.band < self.n_states:
-            size.append(f"in a band of {_counted(self.band, 'diagonal')} on each side" if self.band else "all diagonal")
+            size.append(f"in a band of {counted(self.band, 'diagonal')} on each side" if self.band else "all diagonal")
         if self.n_breakpoints:
-            size.append(f"{_counted(self.n_breakpoints, 'time')} at which the equations jump")
+            size.append(f"{counted(self.n_breakpoints, 'time')} at which the equations jump")
         if self.invariants:
             size.append(f"constant along the solution: {', '.join(self.invariants)}")
         yield ", ".join(size)
@@ -127,10 +128,6 @@ def _cause(problem: Problem) -> str:
 
 
 _FEW_DIGITS, _GROWS, _FEW_NAMED = 12.0, 1.2, 4
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def character(problem: Problem) -> Character:

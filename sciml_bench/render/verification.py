@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sciml_bench.record.text import counted
 from sciml_bench.verify.evidence import Severity, edition
 from sciml_bench.verify.verify import Breach, Verification
 
@@ -24,7 +25,7 @@ def lines(verification: Verification, everything: bool = False) -> Iterator[str]
         for rule in dict.fromkeys(breach.rule.id for breach in chosen):
             yield from _of_rule([breach for breach in chosen if breach.rule.id == rule], everything)
     for (rule, reason), count in verification.unchecked.items():
-        yield f"not checked: {edition().rules[rule].title}, for {_counted(count, 'record')}: {reason}"
+        yield f"not checked: {edition().rules[rule].title}, for {counted(count, 'record')}: {reason}"
     yield _conclusion(verification)
     yield verification.cell_tally
 
@@ -45,15 +46,11 @@ def _of_rule(breaches: list[Breach], everything: bool) -> Iterator[str]:
 
 def _conclusion(verification: Verification) -> str:
     invalid = sum(not item.valid for item in verification.judged)
-    total = _counted(len(verification.judged), "record")
+    total = counted(len(verification.judged), "record")
     rules = f"{len(edition().rules)} rules, edition {verification.edition}"
     smoke = "" if verification.comparable else "; its profile runs one process per cell, so it is never compared"
     if verification.valid:
         return f"VALID: {total} by {rules}{smoke}"
     of_run = len({breach.rule.id for breach in verification.breaches if breach.invalid and breach.line is None})
-    run = f", and the run as a whole breaks {_counted(of_run, 'rule')}" if of_run else ""
+    run = f", and the run as a whole breaks {counted(of_run, 'rule')}" if of_run else ""
     return f"INVALID: {invalid} of {total}{run}, by {rules}{smoke}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -310,6 +310,7 @@ def test_a_lost_unit_is_named_and_has_its_exit_code(cli, monkeypatch):
         def carry_out(self, unit, on):
             on(Ended(unit, "its node burned down"))
 
+    monkeypatch.setattr("sciml_bench.cli.run.check_cluster", lambda *_: None)
     monkeypatch.setattr("sciml_bench.cli.run.engine_of", lambda *_: Losing())
     done = cli("stiff", *SMOKE, "--engine", "slurm")
     assert done.code == exits.BROKEN_CELLS

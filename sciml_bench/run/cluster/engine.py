@@ -17,6 +17,7 @@ from sciml_bench.engine.unit import Unit
 from sciml_bench.errors import EngineError, StoreError
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
+from sciml_bench.record.text import counted
 from sciml_bench.run.cluster.journal import Journal, Submitted
 from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
 from sciml_bench.run.cluster.task import Order
@@ -121,7 +122,7 @@ class ClusterEngine(Engine):
                 self._work[unit_id] = _Work(unit, task, earlier=ended, known=ids)
         if self._work:
             self._has_submitted = True
-            self._say(f"attached to {_counted(len(self._work), 'task')} of an earlier command")
+            self._say(f"attached to {counted(len(self._work), 'task')} of an earlier command")
         return [work.unit for work in self._work.values()]
 
     def cancel(self) -> None:
@@ -137,9 +138,9 @@ class ClusterEngine(Engine):
             elif active and isinstance(error, KeyboardInterrupt):
                 if self._may_cancel(len(active)):
                     self._end(active)
-                    self._say(f"cancelled {_counted(len(active), 'task')}")
+                    self._say(f"cancelled {counted(len(active), 'task')}")
                 else:
-                    self._say(f"{_counted(len(active), 'task')} left to the scheduler; the same command collects them")
+                    self._say(f"{counted(len(active), 'task')} left to the scheduler; the same command collects them")
         finally:
             self.cancel()
             self._scheduler.close()
@@ -179,7 +180,7 @@ class ClusterEngine(Engine):
         for work, name in zip(due, names, strict=True):
             work.task, work.silent_since_s, work.earlier = name, None, len(tasks.get(work.unit.id, ()))
         self._has_submitted, self._refusing_since_s = True, None
-        self._say(f"submitted {_counted(len(due), 'task')}: {_listed(names)}")
+        self._say(f"submitted {counted(len(due), 'task')}: {_listed(names)}")
         return 0
 
     def _wait_for_acceptance(self, due: Sequence[_Work], error: EngineError, on: OnHappening) -> int:
@@ -189,7 +190,7 @@ class ClusterEngine(Engine):
         now_s = self._clock.now_s()
         if self._refusing_since_s is None:
             self._refusing_since_s = now_s
-            self._say(f"{_counted(len(due), 'task')} not accepted: {error} They are submitted again")
+            self._say(f"{counted(len(due), 'task')} not accepted: {error} They are submitted again")
         if now_s - self._refusing_since_s < _UNREACHABLE_S:
             for work in due:
                 work.due_s = now_s + _REFUSED_S
@@ -334,10 +335,6 @@ class ClusterEngine(Engine):
                         "same command collects them later."
                     ) from error
         return self._states or {}
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import submitit
 
 _FOLDER = "slurm"
+_NEEDED = f"--engine slurm needs submitit: {install_command('slurm')}"
 _ANSWER_S = 60.0
 _PHASES = {
     "PENDING": Phase.WAITING,
@@ -67,6 +69,8 @@ class Slurm(Scheduler):
             raise EngineError(
                 f"there is no {missing[0]} here: run this on a login node of the cluster, or leave --engine slurm out."
             )
+        if importlib.util.find_spec("submitit") is None:
+            raise EngineError(_NEEDED)
         # Slurm's commands end with 0 when no daemon answers; this one does not.
         try:
             _output("scontrol", "ping")
@@ -123,7 +127,7 @@ class Slurm(Scheduler):
         try:
             import submitit
         except ImportError:
-            raise EngineError(f"--engine slurm needs submitit: {install_command('slurm')}") from None
+            raise EngineError(_NEEDED) from None
 
         executor = submitit.SlurmExecutor(self._folder)
         options = self._options

@@ -91,7 +91,7 @@ def status(run: Path) -> Status:
     except OSError as error:
         raise store_error("read", run / UNITS, error) from error
     if not units:
-        raise UsageError(f"{run} has no units: only runs by --engine slurm or --engine files have them.")
+        raise UsageError(f"{run} has no units: only runs on a cluster, and by --engine files, have them.")
     submitted, tasks = Journal(run).last_tasks(""), tasks_of(run / TASKS)
     return Status(tuple(_of_unit(unit, unit in submitted, tasks.get(unit, ())) for unit in units))
 

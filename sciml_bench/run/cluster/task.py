@@ -71,7 +71,7 @@ def carry_out_task(order: Order) -> None:
     with owned(task.folder), _stopping(task):
         try:
             with terminable():
-                end = _carried_out(order, task, _others(tasks, order, task), log)
+                end = _carried_out(order, task, log)
         except KeyboardInterrupt:
             end = End(Ending.INTERRUPTED, f"it was ended on {_node()}")
         except SciMLBenchError as error:
@@ -83,9 +83,14 @@ def carry_out_task(order: Order) -> None:
         task.finish(dataclasses.replace(end, took_s=time.monotonic() - start_s))
 
 
-def _others(tasks: Path, order: Order, task: TaskFolder) -> list[TaskFolder]:
-    """The other tasks of a unit."""
-    return [other for other in tasks_of(tasks).get(order.unit, ()) if other.number != task.number]
+def _others(task: TaskFolder, unit_id: str) -> list[TaskFolder]:
+    """The other tasks of a unit, as they are now."""
+    found = tasks_of(task.folder.parent).get(unit_id, ())
+    return [other for other in found if other.number != task.number]
+
+
+def _gave_way(other: TaskFolder) -> End:
+    return End(Ending.GAVE_WAY, f"task {other.number} of this unit on {other.node} has it")
 
 
 @contextmanager
@@ -108,17 +113,22 @@ def _stopping(task: TaskFolder) -> Iterator[None]:
         thread.join()
 
 
-def _carried_out(order: Order, task: TaskFolder, others: Sequence[TaskFolder], log: Callable[[str], None]) -> End:
+def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> End:
     begun_s = time.time()
     task.place(Machine(_node(), _job(), begun_s))
-    for other in others:
-        # A scheduler that put a task back may start it again while the first one still runs. Of two that start at once
-        # at least one sees the other, since both sign before they look.
+    for other in _others(task, order.unit):
+        # A scheduler that put a task back may start it again while the first one still runs. Two that start at once may
+        # both measure, if the second one looks before the first one has signed: the run takes one of them.
         if other.is_measured or (other.is_alive and other.number < task.number):
-            return End(Ending.GAVE_WAY, f"task {other.number} of this unit on {other.node} has it")
+            return _gave_way(other)
     unit = Unit.read(Path(order.run) / UNITS / f"{order.unit}.json")
     unit.check_version()
     with host_lock(label=f"unit {unit}", wait_s=None, announce=log):
+        others = _others(task, order.unit)
+        for other in others:
+            # It had this machine meanwhile.
+            if other.is_measured:
+                return _gave_way(other)
         disturbed_by = _disturbed_by()
         task.place(Machine(_node(), _job(), begun_s, disturbed_by))
         if unit.comparable and not order.any_node and (busy := _busy()):
@@ -140,7 +150,7 @@ def _carried_out(order: Order, task: TaskFolder, others: Sequence[TaskFolder], l
 
 def _fits(other: TaskFolder, unit: Unit, environment: dict[str, object], host: str) -> bool:
     """Return whether the shard of an ended task was begun on this machine, in this environment."""
-    if not other.shard_path.is_dir():
+    if other.is_alive or not other.shard_path.is_dir():
         return False
     try:
         begun = Shard.begin(unit, other.shard_path, environment)

@@ -308,6 +308,19 @@ def test_a_node_that_does_not_see_the_run_makes_no_folder(tmp_path: Path):
     assert not (tmp_path / "elsewhere").exists()
 
 
+def test_a_living_task_keeps_its_shard(study: Study):
+    """Two that started at once: the second one looked before the first one had signed."""
+    submit_and_die(study, Stub(*[waits] * 4))
+    other = TaskFolder.begin(study.run.folder / TASKS, "000-decay")
+    later = other.folder.with_name("000-decay.2")
+    other.folder.rename(later)
+    (later / "shard").mkdir()
+    with owned(later):
+        carry_out_task(Order(str(study.run.folder), "000-decay"))
+    assert (later / "shard").is_dir()
+    assert TaskFolder(study.run.folder / TASKS / "000-decay.1").is_measured
+
+
 def test_names_of_nodes_are_no_options(tmp_path: Path):
     task = TaskFolder.begin(tmp_path, "000-decay")
     task.place(Machine("n1\n#SBATCH --wrap=evil"))

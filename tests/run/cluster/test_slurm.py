@@ -100,6 +100,7 @@ def test_an_unknown_partition_is_refused_before_anything_is_submitted(tmp_path: 
     found = done(words, study(tmp_path), slurm.variables)
     assert found.returncode == 2
     assert found.stderr.strip().endswith("this cluster has no partition 'gpu': give --partition one of high, low.")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_cluster_that_does_not_answer_is_refused(tmp_path: Path, slurm: TwoNodes):
