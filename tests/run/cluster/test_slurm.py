@@ -78,7 +78,10 @@ def test_faults_lose_and_double_nothing(tmp_path: Path, slurm: TwoNodes):
     slurm.said("sbatch", "-p", "high", "-w", "n1", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1")
     until(running, "no task runs")
     slurm.kill_node("n2")
+    # As the controller finds out by its own timeout, minutes later.
+    slurm.said("scontrol", "update", "nodename=n2", "state=down", "reason=killed")
     slurm.start_node("n2")
+    slurm.said("scontrol", "update", "nodename=n2", "state=resume")
     second = subprocess.Popen(words, cwd=folder, env=slurm.variables, stdout=subprocess.PIPE, text=True)
     while second.poll() is None:
         # Slurm lets tasks that it put back wait for two minutes.
