@@ -104,8 +104,10 @@ def test_a_worker_that_dies_loses_and_doubles_nothing(tmp_path: Path, workers: W
     first.send_signal(signal.SIGKILL)
     psutil.wait_procs(tasks, timeout=30)
     assert not any(process.is_running() for process in tasks)
-    workers.start("--resources", "bench=1")
+    second = workers.start("--resources", "bench=1")
     said = submitting.communicate(timeout=300)[0]
+    second.terminate()
+    second.wait()
     assert submitting.returncode == 0, said
     processes = [(record["cell_id"], record["block"]) for record in records(the_run(folder))]
     assert len(processes) == len(set(processes)) == 12
