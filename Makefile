@@ -67,7 +67,8 @@ $(VENV)/.frameworks: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.frameworks
 	@# Older ones know no groups of dependencies.
 	$(BIN)/python -m pip install --disable-pip-version-check -q "pip>=25.1"
-	$(PIP) --group dev -e ".[all]"
+	@# Types are checked of scikit-SUNDAE's adapter too.
+	$(PIP) --group dev -e ".[all,sksundae]"
 	@touch $@
 
 clean:
