@@ -1,4 +1,4 @@
-"""Whether a change to the house changes a figure: all runs of a folder, read by this checkout and by another one.
+"""Whether a change to the house changes a figure: all stored runs of this checkout, and of another one.
 
     git worktree add ../before COMMIT
     python benchmarks/same_figures.py ../before
@@ -43,15 +43,15 @@ def main() -> int:
     """Compare, print what differs, and say it in the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path, help="a checkout of the commit before")
-    parser.add_argument("--results", type=Path, default=HERE / "results", help="the folder of the runs")
     parser.add_argument("--smoke", action="store_true", help="measure a small run with each, too")
     options = parser.parse_args()
-    runs = sorted(path.parent for path in options.results.resolve().glob("**/plan.json"))
-    different = [line for run in runs for line in differences(options.other.resolve(), run)]
-    different += claims(options.other.resolve(), options.results.resolve() / "claims")
+    other = options.other.resolve()
+    runs = sorted(path.parent.relative_to(HERE) for path in (HERE / "results").glob("**/plan.json"))
+    different = [line for run in runs for line in differences(other, run)]
+    different += claims(other)
     print(f"{len(runs)} runs, {len(QUESTIONS)} outputs each: {len(different)} differ")
     if options.smoke:
-        different += smoke(options.other.resolve())
+        different += smoke(other)
     for line in different:
         print(f"  {line}")
     return 1 if different else 0
@@ -68,18 +68,19 @@ def output(checkout: Path, words: tuple[str, ...], folder: Path) -> str:
 def differences(other: Path, run: Path) -> Iterator[str]:
     """The outputs about a run that are not the same."""
     for name, words in QUESTIONS.items():
-        asked = tuple(word.format(run=run) for word in words)
-        before, after = (renamed(output(checkout, asked, run.parent)) for checkout in (other, HERE))
+        asked = tuple(word.format(run=run.name) for word in words)
+        before, after = (renamed(output(checkout, asked, checkout / run.parent)) for checkout in (other, HERE))
         if before != after:
             yield f"{run.name}: {name}"
 
 
-def claims(other: Path, folder: Path) -> Iterator[str]:
+def claims(other: Path) -> Iterator[str]:
     """Whether the table of claims is the same."""
-    names = tuple(sorted(path.parent.name for path in folder.glob("*/plan.json")))
+    folder = Path("results/claims")
+    names = tuple(sorted(path.parent.name for path in (HERE / folder).glob("*/plan.json")))
     for form in ("csv", "markdown"):
         words = ("claims", "export", *names, "--to", form)
-        if output(other, words, folder) != output(HERE, words, folder):
+        if output(other, words, other / folder) != output(HERE, words, HERE / folder):
             yield f"claims export --to {form}"
 
 
@@ -132,12 +133,8 @@ def measured(checkout: Path, folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def half(point: Mapping[str, Any], call: str) -> dict[str, Any]:
-    """One half of a point, of a record of any schema."""
-    own = point.get(call)
-    if not isinstance(own, dict):
-        # Up to schema 3: flat, with the gradient itself under the name of the half.
-        own = {name: point.get(f"{call}_{name}") for name in ("outcome", "scores", "statistics")}
-        own["outcome"] = own["outcome"] or point["outcome"]
+    """One half of a point."""
+    own = point[call]
     scores, statistics = own.get("scores") or {}, own.get("statistics") or {}
     digits = scores.get("mescd") if call == "solve" else _digits(scores.get("error"))
     counts = {name: statistics[name] for name in COUNTS if name in statistics}

@@ -18,7 +18,7 @@ from sciml_bench.cli.main import cli
 from sciml_bench.importing.importer import of_source
 from sciml_bench.plan.profiles import NAMES, profile_named
 from sciml_bench.problem import load_problem
-from sciml_bench.record.migration import SCHEMA
+from sciml_bench.record.scoring_rules import SCORING_RULES
 
 README = Path(sciml_bench.__file__).resolve().parents[1] / "README.md"
 
@@ -127,7 +127,7 @@ def test_its_runs_may_be_compared():
     for run in runs:
         found = api.load(README.parent / run)
         assert not found.analysis.why_not_comparable
-        assert {record.schema for record in found.records} == {SCHEMA}, "measure it again"
+        assert {record.scoring_rules for record in found.records} == {SCORING_RULES}, "measure it again"
         model = str(found.environment["cpu"]["model"]).replace("(R)", "").removesuffix(" Processor")
         assert f"cores of an {model}" in " ".join(TEXT.split())
         assert not any(record.noisy for record in found.records), "README says that none was disturbed"

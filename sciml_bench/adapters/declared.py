@@ -35,24 +35,10 @@ class Declared:
 
 
 def declarations(plan: Mapping[str, Any]) -> Mapping[str, Declared]:
-    """The declarations of adapters in a plan, by name, without unreadable ones.
-
-    Plans of earlier versions keep nothing: theirs is what the adapters that are installed here declare.
-    """
-    if "adapters" not in plan:
-        return _of_today()
-    kept = plan["adapters"]
+    """The declarations of adapters in a plan, by name, without unreadable ones."""
+    kept = plan.get("adapters")
     found: dict[str, Declared] = {}
     for name, data in kept.items() if isinstance(kept, Mapping) else ():
         with suppress(ValueError):
             found[name] = decode(Declared, data)
     return found
-
-
-def _of_today() -> Mapping[str, Declared]:
-    from sciml_bench.adapters.registry import adapters
-
-    return {
-        name: Declared.of(adapter, {method.name: method for method in adapter.methods})
-        for name, adapter in adapters().items()
-    }

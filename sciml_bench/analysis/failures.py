@@ -159,7 +159,7 @@ def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
     claims = [claim for claim, sides in claimed_sides(plan).items() if any(label in cells for cells in sides.values())]
     if claims and files:
         folder = Path(files[0]).parent.parent
-        words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, plan, claim)) for claim in claims)]
+        words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, claim)) for claim in claims)]
     else:
         words = ["sciml-bench", "run", *files, "--cell", label]
     words += ["--profile", plan["profile"]["name"]]

@@ -139,7 +139,6 @@ class Trace:
     wall_s: float
     waited_s: float
     seed: int
-    schema: int
     spec_hash: str
     source_hash: str
     environment_hash: str
@@ -289,7 +288,6 @@ def _trace(line: int, record: Record) -> Trace:
         wall_s=float(record.wall_s),
         waited_s=float(record.waited_s),
         seed=record.seed,
-        schema=record.schema,
         spec_hash=str(record.spec_hash),
         source_hash=str(record.source_hash),
         environment_hash=str(record.environment_hash),

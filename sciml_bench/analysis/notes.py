@@ -25,7 +25,7 @@ _MOST_NAMED = 5
 
 def scoring(summary: RunSummary) -> Iterator[str]:
     """Sentences on the components of each problem's gradient that are unresolved, not certified, or off at every
-    tolerance, and on points that an earlier version scored."""
+    tolerance, and on points that earlier rules scored."""
     for problem in summary.problems:
         cells = summary.of_problem(problem)
         uncertified = _names(cells, "uncertified")
@@ -50,7 +50,7 @@ def scoring(summary: RunSummary) -> Iterator[str]:
     )
     if earlier:
         yield (
-            f"the gradients of {earlier} point{'s' * (earlier != 1)} were scored by an earlier version: their errors "
+            f"the gradients of {earlier} point{'s' * (earlier != 1)} were scored by earlier rules: their errors "
             "are errors of d loss / d log p, of all components as one vector, weights of networks each by its own "
             "size, without components of theta that are zero; which component was worst was not kept, and the bound "
             "was on the raw gradient"

@@ -11,11 +11,11 @@ from statistics import fmean, median
 from typing import TypeGuard
 
 from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
-from sciml_bench.record.migration import SCORED_BY_COMPONENT
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Drifts, GradientHalf, Half, PointResult, Scores, Trajectories
 from sciml_bench.record.process import COMPILED, REPLACED, ProcessFacts
 from sciml_bench.record.record import Record
+from sciml_bench.record.scoring_rules import BY_COMPONENT
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 from sciml_bench.record.training import Trained
 from sciml_bench.stats.centre import process_median
@@ -225,7 +225,7 @@ def reduce_record(record: Record) -> ProcessSummary:
         no_energy=why_not_measured(record.energy),
         training=_training(record),
         curve=record.training,
-        earlier_scoring=record.schema < SCORED_BY_COMPONENT,
+        earlier_scoring=record.scoring_rules < BY_COMPONENT,
     )
 
 
@@ -290,14 +290,14 @@ def is_right(gradient: GradientHalf, batch: int | None) -> bool:
     """Return whether a gradient was checked and found right; ``batch`` is the point's, ``None`` for equations."""
     if gradient.outcome is not Outcome.OK or is_unchecked(gradient, batch):
         return False
-    # Records of earlier schemas were accepted by the error of the raw gradient.
+    # By earlier rules they were accepted by the error of the raw gradient.
     scores = gradient.scores or {}
     error = _score(scores, "error")
     return error is None or error <= GRADIENT_ERROR_BOUND or bool(scores.get("below_reference"))
 
 
 def is_unchecked(gradient: GradientHalf, batch: int | None) -> bool:
-    """Return whether a gradient passed because nothing judged it, as earlier versions let it."""
+    """Return whether a gradient passed because nothing judged it, as earlier rules let it."""
     if batch is not None or gradient.outcome is not Outcome.OK:
         return False
     scores = gradient.scores or {}

@@ -106,7 +106,7 @@ def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
     """
     found: list[Tested] = []
     for name in claimed_sides(plan):
-        path = kept_file(folder, plan, name)
+        path = kept_file(folder, name)
         if not path.is_file():
             continue
         if name in claims():
@@ -177,7 +177,7 @@ def keep(claims: Iterable[Claim], folder: Path) -> None:
     """Put the files of the claims that a run tests into its folder."""
     (folder / FOLDER).mkdir()
     for claim in claims:
-        (folder / FOLDER / f"{claim.id}.toml").write_bytes(claim.path.read_bytes())
+        kept_file(folder, claim.id).write_bytes(claim.path.read_bytes())
 
 
 def _settings_of(path: Path) -> Any:

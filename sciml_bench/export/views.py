@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sciml_bench.record.lines import LONGEST_LINE_BYTES
-from sciml_bench.record.migration import PLACES_OF_3, SCHEMA
+from sciml_bench.record.record import SCHEMA
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 
 _CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VARCHAR, mode VARCHAR, \
@@ -24,8 +24,7 @@ _SOLVE = _HALF | {
     "invariants": 'MAP(VARCHAR, STRUCT("initial" DOUBLE, drift DOUBLE))',
 }
 _GRADIENT = _HALF | {
-    "scores": "STRUCT(error DOUBLE, log_relative_error DOUBLE, worst_component VARCHAR, worst_component_error DOUBLE, "
-    "below_reference BOOLEAN)"
+    "scores": "STRUCT(error DOUBLE, worst_component VARCHAR, worst_component_error DOUBLE, below_reference BOOLEAN)"
 }
 _HALVES = {SOLVE: _SOLVE, GRADIENT: _GRADIENT}
 
@@ -34,12 +33,10 @@ def _struct(fields: Mapping[str, str]) -> str:
     return f"STRUCT({', '.join(f'{name} {kind}' for name, kind in fields.items())})"
 
 
-# Each half as records have it, and its fields where schemas before 4 have them: these call the values ``gradient``.
 _OF_POINT = {
     "rtol": "DOUBLE", "atol": "DOUBLE", "outcome": "VARCHAR", "phase": "VARCHAR", "message": "VARCHAR",
     "batch": "BIGINT", "memory_growth_bytes": "BIGINT", "truncated": "BOOLEAN",
-    SOLVE: _struct(_SOLVE), GRADIENT: "JSON",
-    **{PLACES_OF_3[half].get(name, name): kind for half, fields in _HALVES.items() for name, kind in fields.items()},
+    SOLVE: _struct(_SOLVE), GRADIENT: _struct(_GRADIENT),
 }  # fmt: skip
 _POINT = _struct(_OF_POINT)
 
@@ -94,18 +91,18 @@ INSERT INTO raw BY NAME
 SELECT ? AS "run", row_number() OVER () AS "line", {chosen}
 FROM read_json(?, format = 'newline_delimited', columns = {{{described}}}, ignore_errors = true,
                maximum_object_size = {LONGEST_LINE_BYTES})
-WHERE record_id IS NOT NULL AND cell IS NOT NULL AND "schema" BETWEEN 1 AND {SCHEMA}"""
+WHERE record_id IS NOT NULL AND cell IS NOT NULL AND "schema" = {SCHEMA}"""
 
 
 _CELL_COLUMNS = """cell.problem AS problem, cell.adapter AS adapter, cell.method AS method,
     cell.sensitivity AS sensitivity, cell.mode AS mode, cell.precision AS precision, cell.device AS device,
-    coalesce(cell.saving, 'default') AS saving"""
+    cell.saving AS saving"""
 
 # The record that counts: of the highest attempt, and of equal ones the later line (store.counting).
 _COUNTED = """
 CREATE VIEW counted AS
-SELECT * REPLACE (coalesce(attempt, 0) AS attempt), row_number() OVER (
-    PARTITION BY "run", cell_id, block ORDER BY coalesce(attempt, 0) DESC, "line" DESC) = 1 AS counts
+SELECT *, row_number() OVER (
+    PARTITION BY "run", cell_id, block ORDER BY attempt DESC, "line" DESC) = 1 AS counts
 FROM raw"""
 
 _RECORDS = f"""
@@ -115,7 +112,7 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     time_to_first_gradient_ns.process / 1e9 AS first_gradient_s,
     time_to_first_gradient_ns.built / 1e9 AS first_gradient_from_built_s,
     peak_rss_bytes, peak_device_bytes, peak_array_bytes, nullif(array_to_string(noisy, '; '), '') AS disturbed,
-    coalesce(caches, 'cold') AS caches, environment_hash, phases_ns
+    caches, environment_hash, phases_ns
 FROM counted"""
 
 _TRAININGS = f"""
@@ -132,28 +129,17 @@ OF_RECORDS = (_COUNTED, _RECORDS, _TRAININGS)
 """The views that need no points, in the order in which they are made."""
 
 
-def _half(half: str, found: str) -> str:
-    """A half of a point, from wherever its record has it."""
-    places = PLACES_OF_3[half]
-    fields = (f"{name} := coalesce({found}.{name}, p.{places.get(name, name)})" for name in _HALVES[half])
-    return f"struct_pack({', '.join(fields)}) AS {half}"
-
-
-_UNNESTED = f"""
+_UNNESTED = """
 CREATE VIEW unnested AS
-SELECT *, {_half(SOLVE, "p.solve")}, {_half(GRADIENT, "found")}
+SELECT *, p.solve AS solve, p.gradient AS gradient
 FROM (
-    SELECT *, TRY_CAST(p.gradient AS {_struct(_GRADIENT)}) AS found FROM (
-        SELECT "run", record_id, cell_id, block, attempt, counts, cell,
-            generate_subscripts(points, 1) - 1 AS point, unnest(points) AS p
-        FROM counted))"""
+    SELECT "run", record_id, cell_id, block, attempt, counts, cell,
+        generate_subscripts(points, 1) - 1 AS point, unnest(points) AS p
+    FROM counted)"""
 
-
-# Under its first name in records of the schemas before 3 (record.migration).
-_GRADIENT_ERROR = "coalesce(gradient.scores.error, gradient.scores.log_relative_error)"
 _GRADIENT_RIGHT = (
     "gradient.outcome = 'ok' AND (p.batch IS NOT NULL OR gradient.scores IS NOT NULL) "
-    f"AND (coalesce({_GRADIENT_ERROR}, 0) <= {GRADIENT_ERROR_BOUND} "
+    f"AND (coalesce(gradient.scores.error, 0) <= {GRADIENT_ERROR_BOUND} "
     "OR coalesce(gradient.scores.below_reference, false))"
 )
 
@@ -173,7 +159,7 @@ SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     {_seconds("gradient", _GRADIENT_RIGHT)},
     len(solve.ns) AS solve_calls, len(gradient.ns) AS gradient_calls,
     solve.scores.scd AS scd, solve.scores.trajectory_error AS solution_error,
-    {_GRADIENT_ERROR} AS gradient_error,
+    gradient.scores.error AS gradient_error,
     gradient.scores.worst_component AS worst_component,
     gradient.scores.worst_component_error AS worst_component_error,
     solve.scores.below_reference AS solution_error_is_a_bound,

@@ -99,11 +99,9 @@ def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, tuple[str, 
     claimed = plan.get("claimed")
     if claimed is None:
         return {}
-    # Earlier versions wrote one claim without a list of claims, and one label of a side.
-    found = {claimed["claim"]: claimed.get("cells", {})} if "claim" in claimed else claimed.get("claims", {})
     return {
         claim: {name: (cells,) if isinstance(cells, str) else tuple(cells) for name, cells in sides.items()}
-        for claim, sides in found.items()
+        for claim, sides in claimed.get("claims", {}).items()
     }
 
 
@@ -115,10 +113,7 @@ def by_recipes(plan: Mapping[str, Any], claim: str, side: str) -> bool:
 FOLDER = "claims"
 """The folder of a run's claim files, so that its results say what they test."""
 
-_FILE = "claim.toml"
-"""The file of a run's one claim, as earlier versions wrote it."""
 
-
-def kept_file(folder: Path, plan: Mapping[str, Any], name: str) -> Path:
+def kept_file(folder: Path, name: str) -> Path:
     """Path of a claim's file in the folder of its run."""
-    return folder / _FILE if "claim" in plan["claimed"] else folder / FOLDER / f"{name}.toml"
+    return folder / FOLDER / f"{name}.toml"

@@ -12,14 +12,17 @@ from typing import Any
 
 from sciml_bench.record.codec import decode, encode, parse
 from sciml_bench.record.lines import DamagedLine, numbered_lines, unsealed
-from sciml_bench.record.migration import SCHEMA, migrated, stamp
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Trial
 from sciml_bench.record.process import HostObservations, WorkerFacts
+from sciml_bench.record.scoring_rules import SCORING_RULES
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.record.training import Trained
 
 _log = logging.getLogger(__name__)
+
+SCHEMA = 1
+"""The version of a record's keys; another one is not read."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,8 @@ class Record(Measurement, Placement):
     """One cell, measured once by one worker, at its place in a run. Attribute names are the keys in the file.
 
     ``host`` is empty on the machine that the run was made on. A machine that ran a unit for it has a pseudonym that is
-    valid within one plan, see :func:`sciml_bench.host.machine.pseudonym`. ``schema`` is the one that the record was
-    first written in; the other fields are the newest schema's.
+    valid within one plan, see :func:`sciml_bench.host.machine.pseudonym`. ``scoring_rules`` judged its points, see
+    :mod:`sciml_bench.record.scoring_rules`.
     """
 
     record_id: str
@@ -94,7 +97,7 @@ class Record(Measurement, Placement):
     reference_kind: str | None
     caches: str = "cold"
     host: str = ""
-    schema: int = SCHEMA
+    scoring_rules: int = SCORING_RULES
 
     @property
     def placement(self) -> Placement:
@@ -125,9 +128,8 @@ class Record(Measurement, Placement):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values in the newest schema, which comes first; an older record also names its first schema."""
-        data = {"schema": SCHEMA} | encode(self)
-        return data | stamp(self.schema)
+        """Plain JSON values; the schema comes first."""
+        return {"schema": SCHEMA} | encode(self)
 
     def to_json(self) -> str:
         """One line, without its newline."""
@@ -135,8 +137,8 @@ class Record(Measurement, Placement):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
-        """The record in plain JSON values of any known schema. ``ValueError`` if there is none."""
-        return decode(cls, migrated(data))
+        """The record in plain JSON values. ``ValueError`` if they are not a record of this schema."""
+        return decode(cls, fields_of(data))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Record:
@@ -146,6 +148,17 @@ class Record(Measurement, Placement):
             raise ValueError("not a record: not a JSON object")
         unsealed(data, text.encode() if isinstance(text, str) else text)
         return cls.from_dict(data)
+
+
+def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record as JSON values, without its schema. ``ValueError`` if it has none, or another one."""
+    fields = dict(data)
+    schema = fields.pop("schema", None)
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise ValueError("not a record: it has no schema version")
+    if schema != SCHEMA:
+        raise ValueError(f"written by another version of sciml-bench (schema {schema}, this one reads {SCHEMA})")
+    return fields
 
 
 def read_records(path: Path, on_damage: Callable[[DamagedLine], None] | None = None) -> Iterator[Record]:

@@ -21,8 +21,7 @@ from sciml_bench.plan.purpose import SCREEN
 from sciml_bench.record.codec import parse
 from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.lines import numbered_lines, unsealed
-from sciml_bench.record.migration import SCHEMA
-from sciml_bench.record.record import Record
+from sciml_bench.record.record import Record, fields_of
 from sciml_bench.record.task import AT, CALLS, SOLVE, Cell
 
 # The rules, read from their file.
@@ -181,9 +180,10 @@ def _line(number: int, text: bytes) -> Line:
     if not isinstance(data, dict):
         return Line(number, {}, None, ("lines", "not a JSON object"))
     checksum = unsealed(data, text)
-    schema = data.get("schema")
-    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
-        return Line(number, data, None, ("schema", f"schema {schema!r}, known are 1 to {SCHEMA}"))
+    try:
+        fields_of(data)
+    except ValueError as error:
+        return Line(number, data, None, ("schema", str(error)))
     try:
         return Line(number, data, Record.from_dict(data), checksum=checksum)
     except UnknownMember as error:

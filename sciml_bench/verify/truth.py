@@ -16,11 +16,11 @@ from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.measure.gradient_scoring import gradient_scores
 from sciml_bench.measure.scoring import solve_scores
-from sciml_bench.record.migration import CHECKED_WITHOUT_REFERENCE, SCORED_BY_COMPONENT
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Scores
 from sciml_bench.record.record import Record
+from sciml_bench.record.scoring_rules import BY_COMPONENT, CHECKED_WITHOUT_REFERENCE
 from sciml_bench.record.task import (
     ERROR_BOUND_FACTOR,
     GRADIENT_ERROR_BOUND,
@@ -122,12 +122,12 @@ def accuracy(record: Record, intent: Intent) -> Iterator[str]:
         if point.solve.outcome is Outcome.OK:
             yield from _within(point, "solution", point.solve.scores, _solution_error(point.solve.scores), bound)
         if point.gradient.outcome is Outcome.OK and point.gradient.scores is not None:
-            yield from _gradient_within(point, point.gradient.scores, record.schema)
+            yield from _gradient_within(point, point.gradient.scores, record.scoring_rules)
 
 
 def _checked(record: Record) -> Iterator[str]:
-    """Gradients without a reference are ok only after differences of the loss; earlier schemas did not take any."""
-    if record.schema < CHECKED_WITHOUT_REFERENCE:
+    """Gradients without a reference are ok only after differences of the loss; earlier rules took none."""
+    if record.scoring_rules < CHECKED_WITHOUT_REFERENCE:
         return
     for point in record.points:
         scores = point.gradient.scores or {}
@@ -193,14 +193,12 @@ def _within(point: PointResult, what: str, given: Scores | None, error: object, 
         yield f"at rtol {point.rtol:g} the {what} is ok with an error of {error:.1e}, its bound is {bound:.1e}"
 
 
-def _gradient_within(point: PointResult, given: Scores, schema: int) -> Iterator[str]:
+def _gradient_within(point: PointResult, given: Scores, rules: int) -> Iterator[str]:
     error = given.get("error")
     if "error" not in given and "difference_error" in given:
         return
-    # Nothing to be relative to: no component is resolved, or, in earlier schemas, all of theta is zero.
-    if error is None and (
-        schema < SCORED_BY_COMPONENT or given.get("unresolved_count") or given.get("uncertified_count")
-    ):
+    # Nothing to be relative to: no component is resolved, or, by earlier rules, all of theta is zero.
+    if error is None and (rules < BY_COMPONENT or given.get("unresolved_count") or given.get("uncertified_count")):
         return
     yield from _within(point, "gradient", given, error, GRADIENT_ERROR_BOUND)
 
@@ -249,8 +247,8 @@ def _gradient(point: PointResult, record: Record, known: KnownProblem) -> Iterat
     theta, precision = known.theta or Theta.unnamed(known.numbers.theta), record.cell.precision
     at = Point(point.rtol, point.atol)
     again, reason = gradient_scores(values, theta, reference, at, precision, GRADIENT_ERROR_BOUND)
-    # Records of earlier schemas only share the error of the raw gradient with present ones.
-    name = "norm_error" if record.schema < SCORED_BY_COMPONENT else "error"
+    # Records of earlier rules only share the error of the raw gradient with present ones.
+    name = "norm_error" if record.scoring_rules < BY_COMPONENT else "error"
     given, computed = ((scores or {}).get(name) for scores in (point.gradient.scores, again))
     # Near zero the sum of cancelled digits depends on the processor; a relative error of the error is enough.
     if _far(given, computed):

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from stubs.points import changed, in_schema
+from stubs.points import changed
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.notes import scoring
@@ -14,6 +14,7 @@ from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Record
+from sciml_bench.record.scoring_rules import BY_COMPONENT
 
 
 def scored(**scores: Any) -> PointResult:
@@ -28,7 +29,7 @@ def of(*records: Record) -> RunSummary:
 def old(scores: dict[str, Any]) -> Record:
     data = json.loads(record(cell(), [scored()]).to_json())
     data["points"][0]["gradient"]["scores"] = scores
-    return Record.from_dict(in_schema(data, 2))
+    return Record.from_dict(data | {"scoring_rules": BY_COMPONENT - 1})
 
 
 def test_nothing_special_is_told_of_ordinary_scores():
@@ -90,21 +91,17 @@ def test_worst_component_of_the_best_point_is_in_its_row():
     assert (row.worst_component, row.worst_component_error) == ("k2", 3e-5)
 
 
-def test_points_of_earlier_schemas_show_the_error_in_log_p_and_say_so():
-    made = old(
-        {"relative_error": 1e-9, "log_relative_error": 3e-4, "worst_component_error": 2e-3, "below_reference": False}
-    )
+def test_points_of_earlier_rules_show_the_error_in_log_p_and_say_so():
+    made = old({"norm_error": 1e-9, "error": 3e-4, "worst_component_error": 2e-3, "below_reference": False})
     summary = of(made)
     (told,) = scoring(summary)
-    assert told.startswith("the gradients of 1 point were scored by an earlier version")
+    assert told.startswith("the gradients of 1 point were scored by earlier rules")
     (row,) = compare("robertson", summary.of_problem("robertson")).rows
     assert (row.gradient_error, row.worst_component, row.worst_component_error) == (3e-4, None, 2e-3)
 
 
-def test_gradient_that_an_earlier_version_let_pass_has_no_time():
-    made = old(
-        {"relative_error": 2e-12, "log_relative_error": 3.0, "worst_component_error": 4.0, "below_reference": False}
-    )
+def test_gradient_that_earlier_rules_let_pass_has_no_time():
+    made = old({"norm_error": 2e-12, "error": 3.0, "worst_component_error": 4.0, "below_reference": False})
     (kept,) = of(made).of_problem("robertson")[0].points
     assert (kept.gradient_error, kept.gradient.seconds) == (None, None)
     assert kept.solve.seconds is not None

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from stubs import drawn
-from stubs.points import in_schema
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench import api
@@ -23,7 +22,6 @@ from sciml_bench.charts.chart import chart_name, charts_document, clean
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 
 HOSTILE = "<script>alert('$x_1$')</script>\n&amp;\x1b[31m\u202e{$}"
@@ -322,17 +320,6 @@ def test_a_run_of_failures_only():
     assert "work-precision" not in found
     assert "memory" in found
     assert KINDS["work-precision"].reason(made).endswith("; all cells failed (timeout)")
-
-
-def test_records_of_the_first_schema():
-    """They tell neither of steady states nor of trials; what they tell is drawn."""
-    old = in_schema(json.loads(record(cell(), [point(1e-4)]).to_json()), 1)
-    for item in old["points"]:
-        del item["solve_steady"], item["gradient_steady"]
-    for name in ("stability", "noisy", "attempt", "energy", "conditions", "caches", "peak_device_bytes"):
-        del old[name]
-    made = summarise(plan([cell()]), [Record.from_dict(old)])
-    assert {chart.kind for chart in of_problem(made, "robertson")} >= {"work-precision", "steady", "memory"}
 
 
 def test_text_of_strangers_becomes_one_harmless_line():

@@ -23,7 +23,7 @@ def test_a_step_is_a_solve_over_its_accepted_steps():
     sides = {"fair.fast": cell("fast", "torchode"), "fair.slow": cell("slow", "torchdiffeq")}
     told = plan(list(sides.values()))
     claim = find("C09-step")
-    told |= {"claimed": {"claim": claim.id, "cells": {name: which.label for name, which in sides.items()}}}
+    told |= {"claimed": {"claims": {claim.id: {name: which.label for name, which in sides.items()}}}}
 
     def ran(ms: float, steps: float) -> list[PointResult]:
         solve = {"statistics": {"n_accepted": steps}}
@@ -41,7 +41,7 @@ def test_a_solve_without_counted_steps_has_no_time_of_a_step():
     sides = {"fair.fast": cell("fast", "torchode"), "fair.slow": cell("slow", "torchdiffeq")}
     claim = find("C09-step")
     told = plan(list(sides.values()))
-    told |= {"claimed": {"claim": claim.id, "cells": {name: which.label for name, which in sides.items()}}}
+    told |= {"claimed": {"claims": {claim.id: {name: which.label for name, which in sides.items()}}}}
     records = [record(which, [point(1e-4, solve_ms=1.0)]) for which in sides.values()]
     assert all(found.ratio is None for found in evidence(claim, "fair", summarise(told, records)))
 
@@ -54,7 +54,7 @@ def published_ratio(claim: Claim, fast_ns: Sequence[int], slow_ns: Sequence[int]
     """The ratio at the source's settings, of one process on each side with these calls."""
     told = plan([FAST, SLOW])
     cells = {"published.fast": FAST.label, "published.slow": SLOW.label}
-    told |= {"claimed": {"claim": claim.id, "cells": cells}}
+    told |= {"claimed": {"claims": {claim.id: cells}}}
     of_fast = {"ns": tuple(fast_ns), **({"inside": {"ns": tuple(inside)}} if inside else {})}
     records = [
         record(FAST, [point(1e-4, solve=of_fast)]),

@@ -65,7 +65,7 @@ def measured(
             noisy = ("load: others were busy",) if name == disturbed else ()
             records.append(dataclasses.replace(record(where, made, block=block), noisy=noisy))
     told = plan(list(SIDES.values()), profile=profile)
-    told |= {"claimed": as_now([which], {name: where.label for name, where in SIDES.items()})}
+    told |= {"claimed": claimed([which])}
     (found,) = judged([Measurement(which, summarise(told, records), Path("results/run"))])
     return found
 
@@ -180,7 +180,7 @@ def test_a_first_call_is_held_against_later_ones_of_its_process(quantity: str):
     assert which.fair is not None
     alone = dataclasses.replace(which.fair, sides={"cell": which.fair.sides["slow"]})
     which = dataclasses.replace(which, published=alone, fair=alone)
-    told |= {"claimed": {"claim": which.id, "cells": {"published.cell": SLOW.label, "fair.cell": FAIR_SLOW.label}}}
+    told |= {"claimed": {"claims": {which.id: {"published.cell": SLOW.label, "fair.cell": FAIR_SLOW.label}}}}
     records = []
     for block, noise in enumerate(NOISE):
         # Twice as slow a process has first calls twice as long: what counts is the ratio inside each of them.
@@ -214,7 +214,7 @@ def test_an_interrupted_run_says_what_is_missing():
 def test_a_side_that_the_plan_left_out_says_why():
     which, told = claim(), plan([SLOW])
     told |= {
-        "claimed": {"claim": which.id, "cells": {name: where.label for name, where in SIDES.items()}},
+        "claimed": {"claims": {which.id: {name: where.label for name, where in SIDES.items()}}},
         "skipped": [{"reason": "numba is not installed", "outcome": "unsupported", "cells": [FAST.label]}],
     }
     (found,) = judged([Measurement(which, summarise(told, [record(SLOW, points(1.0, 4.0))]), Path("results/run"))])
@@ -243,33 +243,29 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     assert "not testable here" in lines[2]
 
 
-def run_of(claims: list[Claim], folder: Path, plan_of: Any) -> tuple[LoadedRun, Places]:
+def claimed(claims: list[Claim]) -> dict[str, Any]:
+    """The part of a plan that says which cells are the sides of which claim."""
+    sides = {name: (where.label,) for name, where in SIDES.items()}
+    return Claimed({claim.id: sides for claim in claims}).to_dict()
+
+
+def run_of(claims: list[Claim], folder: Path) -> tuple[LoadedRun, Places]:
     """A run whose slow sides take twice as long, and whose plan names its claims so."""
     told, records = plan(list(SIDES.values())), []
     for block in range(6):
         records += [
             record(where, points(1.0 + name.endswith("slow"), 4.0), block=block) for name, where in SIDES.items()
         ]
-    told |= {"claimed": plan_of(claims, {name: where.label for name, where in SIDES.items()})}
+    told |= {"claimed": claimed(claims)}
     summary = summarise(told, records)
     return LoadedRun("run", str(folder), told, {}, summary), Places("r1-", summary.cells, {})
 
 
-def as_now(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
-    return Claimed({claim.id: {name: (label,) for name, label in sides.items()} for claim in claims}).to_dict()
-
-
-def as_once(claims: list[Claim], sides: dict[str, str]) -> dict[str, Any]:
-    return {"claim": claims[0].id, "cells": sides, "points": {}}
-
-
-@pytest.mark.parametrize(("plan_of", "file"), [(as_now, "claims/C13.toml"), (as_once, "claim.toml")])
-def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: str):
+def test_the_page_of_a_run_shows_its_claim(tmp_path: Path):
     which = find("C13")
-    loaded, places = run_of([which], tmp_path, plan_of)
+    loaded, places = run_of([which], tmp_path)
     assert under_test(loaded, "r1", places) == ()
-    (tmp_path / file).parent.mkdir(exist_ok=True)
-    (tmp_path / file).write_bytes(which.path.read_bytes())
+    keep([which], tmp_path)
     overview, tables = claim_tables(under_test(loaded, "r1", places))
     assert overview is None
     (shown,) = tables["r1"]
@@ -287,7 +283,7 @@ def test_the_page_of_a_run_shows_its_claim(tmp_path: Path, plan_of: Any, file: s
 
 def test_the_page_of_a_run_shows_each_of_its_claims(tmp_path: Path):
     claims = [find("C13"), find("C03")]
-    loaded, places = run_of(claims, tmp_path, as_now)
+    loaded, places = run_of(claims, tmp_path)
     keep([*claims, find("C05")], tmp_path)
     overview, tables = claim_tables(under_test(loaded, "r1", places))
     assert overview is not None

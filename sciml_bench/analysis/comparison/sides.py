@@ -12,10 +12,10 @@ from sciml_bench.analysis.comparable import flat, is_machine
 from sciml_bench.analysis.summary import CellSummary, RunSummary, summarise
 from sciml_bench.errors import StoreError
 from sciml_bench.record.lines import DamagedLine
-from sciml_bench.record.migration import SAME_CONTENT
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.run_folder import Run
+from sciml_bench.record.scoring_rules import BY_COMPONENT
 
 # Requirements for the comparison of two runs, and their differences.
 
@@ -34,7 +34,7 @@ class Difference:
 
 def refusals(base: Side, new: Side) -> list[Difference]:
     """Differences for which two runs cannot be compared at all; empty if they can."""
-    found = [*_machine(base, new), *_schemas(base, new), *_specs(base, new), *_profiles(base, new)]
+    found = [*_machine(base, new), *_scoring_rules(base, new), *_specs(base, new), *_profiles(base, new)]
     return list(dict.fromkeys(found))
 
 
@@ -47,9 +47,9 @@ def _machine(base: Side, new: Side) -> Iterator[Difference]:
     yield from (item for item in _differences(base.environment, new.environment) if is_machine(item.what))
 
 
-def _schemas(base: Side, new: Side) -> Iterator[Difference]:
-    if base.schemas and new.schemas and base.schemas != new.schemas:
-        yield Difference("schema of the records", _listed(base.schemas), _listed(new.schemas))
+def _scoring_rules(base: Side, new: Side) -> Iterator[Difference]:
+    if base.scoring_rules and new.scoring_rules and base.scoring_rules != new.scoring_rules:
+        yield Difference("scoring rules of the records", _listed(base.scoring_rules), _listed(new.scoring_rules))
     if base.plan["schema"] != new.plan["schema"]:
         yield Difference("schema of the plan", str(base.plan["schema"]), str(new.plan["schema"]))
 
@@ -99,8 +99,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class Side:
-    """A run to compare. ``samples`` are by cell label and block; ``schemas`` are the schemas of its records, if their
-    content differs.
+    """A run to compare. ``samples`` are by cell label and block; ``scoring_rules`` are the rules of its records; rules
+    that score gradients equally count as one.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Side:
     samples: Mapping[tuple[str, int], tuple[Samples, ...]] = field(
         default_factory=dict[tuple[str, int], tuple[Samples, ...]]
     )
-    schemas: frozenset[int] = frozenset()
+    scoring_rules: frozenset[int] = frozenset()
     record_ids: frozenset[str] = frozenset()
 
     @property
@@ -139,12 +139,12 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
     """
     _check(run)
     kept: dict[tuple[str, int], tuple[int, tuple[Samples, ...]]] = {}
-    schemas: set[int] = set()
+    rules: set[int] = set()
     record_ids: set[str] = set()
 
     def passing() -> Iterator[Record]:
         for record in run.records(on_damage):
-            schemas.add(min(record.schema, SAME_CONTENT))
+            rules.add(min(record.scoring_rules, BY_COMPONENT))
             record_ids.add(record.record_id)
             key = (record.cell.label, record.block)
             if key not in kept or supersedes(record.attempt, kept[key][0]):
@@ -153,7 +153,7 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
 
     summary = summarise(run.plan, passing())
     samples = {key: points for key, (_, points) in kept.items()}
-    return Side(run.folder.name, run.plan, run.environment, summary, samples, frozenset(schemas), frozenset(record_ids))
+    return Side(run.folder.name, run.plan, run.environment, summary, samples, frozenset(rules), frozenset(record_ids))
 
 
 def _check(run: Run) -> None:

@@ -13,7 +13,6 @@ from sciml_bench.analysis.comparable import flat
 from sciml_bench.analysis.failures import cell_tally
 from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.notes import doubts
-from sciml_bench.record.migration import SAME_CONTENT
 
 _SOFTWARE = (
     "diffrax", "jax", "torchdiffeq", "torch", "tensorflow-probability", "tensorflow", "scipy", "juliacall", "numpy",
@@ -150,10 +149,6 @@ def unmeasured(loaded: LoadedRun) -> Iterator[str]:
         yield f"{len(loaded.damaged)} damaged lines of records.jsonl are left out: line {lines} ({reason})"
     if loaded.unplanned:
         yield f"{len(loaded.unplanned)} records are of cells that the plan does not know, and are left out"
-    old = Counter(trace.schema for trace in loaded.traces)
-    earlier = {schema: count for schema, count in old.items() if schema < SAME_CONTENT}
-    for schema, count in earlier.items():
-        yield f"{count} records are of the earlier schema {schema}: fields that it did not record are shown as unknown"
 
 
 def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -199,7 +199,7 @@ def test_a_block_without_a_time_is_left_out_and_named(tmp_path: Path):
             {},
         ),
         ("schema of the plan: 1 in BASE, 2 in NEW", {}, {"schema": 2}, {}),
-        ("schema of the records: 3 in BASE, 1 in NEW", {}, {}, {"schema": 1}),
+        ("scoring rules of the records: 2 in BASE, 1 in NEW", {}, {}, {"scoring_rules": 1}),
         (
             "specification of robertson: spec of robe… in BASE, other… in NEW",
             {},
@@ -220,9 +220,12 @@ def test_what_cannot_be_compared_is_refused_with_the_difference(
     assert [str(item) for item in found] == [what]
 
 
-def test_records_that_differ_in_their_form_only_are_compared(tmp_path: Path):
-    base, new = stub.run(tmp_path, "a", blocks=1), stub.run(tmp_path, "b", blocks=1, record_changes={"schema": 3})
-    assert {record.schema for record in new.records()} == {3}
+def test_records_whose_rules_score_alike_are_compared(tmp_path: Path):
+    base, new = (
+        stub.run(tmp_path, "a", blocks=1),
+        stub.run(tmp_path, "b", blocks=1, record_changes={"scoring_rules": 2}),
+    )
+    assert {record.scoring_rules for record in new.records()} == {2}
     assert refusals(side(base), side(new)) == []
 
 

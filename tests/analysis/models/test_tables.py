@@ -20,7 +20,6 @@ from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.tables.models import parity_table, times_table
 from sciml_bench.charts.kinds import KINDS, across, of_problem
-from sciml_bench.record.migration import SCHEMA
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
@@ -224,7 +223,7 @@ class TestTracks:
 
 
 def test_a_page_does_not_say_that_a_model_lacks_a_reference(summary: RunSummary) -> None:
-    trace: Any = SimpleNamespace(problem="lenet", reference_kind="extended", energy=None, schema=SCHEMA)
+    trace: Any = SimpleNamespace(problem="lenet", reference_kind="extended", energy=None)
     reading: Any = SimpleNamespace(summary=summary, plan=summary.plan, traces=(trace,), damaged=(), unplanned=())
     assert not [text for text in unmeasured(reading) if "no reference" in text]
     trace.reference_kind = None

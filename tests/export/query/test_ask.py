@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 from needs import skip_without
 from stubs import drawn
-from stubs.points import changed, in_schema
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.errors import UsageError
 from sciml_bench.export.query import VIEWS, ask, plain, text
 from sciml_bench.host.extras import install_command
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.record import counting_records
 from sciml_bench.record.run_folder import Run
 
@@ -145,51 +143,6 @@ def test_which_records_count(tmp_path):
     found = {name for (name,) in ask("select record_id from records where counts", [made]).rows}
     assert found == {item.record_id for item in counting_records(made.records()).values()}
     assert "again 0" in found
-
-
-def test_records_of_the_first_schema(tmp_path):
-    made = Run.create(tmp_path, "old", plan=plan([cell()]), environment={})
-    old = in_schema(json.loads(record(cell(), [point(1e-4)]).to_json()), 1)
-    for name in ("stability", "noisy", "attempt", "energy", "conditions", "caches", "peak_device_bytes"):
-        del old[name]
-    for item in old["points"]:
-        del item["solve_steady"], item["gradient_steady"]
-    made.records_path.write_text(json.dumps(old) + "\n", encoding="utf-8")
-    assert ask("select attempt, counts, caches from records", [made]).rows == [(0, True, "cold")]
-    assert one("select gradient_s from points", made) == pytest.approx(2e-3)
-    assert one("select count(*) from samples where counted", made) == 6
-
-
-QUESTIONS = (
-    "select * exclude run from points order by all",
-    "select * exclude run from samples order by all",
-    "select * exclude run from records order by all",
-    "select * exclude run from trainings order by all",
-)
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_records_of_the_third_schema_and_files_of_both_answer_alike(tmp_path, question):
-    def behind_a_bridge(found):
-        inside = [{"ns": tuple(ns - 7 for ns in p.solve.ns), "gc_ns": (1,) * len(p.solve.ns)} for p in found.points]
-        batch = Trajectories(3, shared_steps=False, n_steps=(4, 5, 6))
-        told = {"trajectories": batch, "invariants": {"mass": {"initial": 1.0, "drift": 2e-3}}, "working_bytes": 9}
-        steps = {"statistics": {"n_steps": 3.0}, "working_bytes": 7, "values": (0.5, None), "size": 2}
-        halves = [(told | {"inside": times}, steps) for times in inside]
-        points = [changed(p, solve=s, gradient=g) for p, (s, g) in zip(found.points, halves, strict=True)]
-        return dataclasses.replace(found, points=tuple(points))
-
-    made = drawn.run(tmp_path, problems=["robertson"], blocks=2, change=behind_a_bridge)
-    newest = [json.loads(line) for line in made.records_path.read_text(encoding="utf-8").splitlines()]
-    third = [in_schema(line, 3) for line in newest]
-    mixed = [old if place % 2 else new for place, (old, new) in enumerate(zip(third, newest, strict=True))]
-    answers = []
-    for lines in (newest, third, mixed):
-        made.records_path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        answers.append(ask(question, [made]))
-    assert len(answers[0].rows) > 10
-    assert [answer.left_out for answer in answers] == [0, 0, 0]
-    assert answers[0].rows == answers[1].rows == answers[2].rows
 
 
 def test_damaged_lines_are_counted(tmp_path):
