@@ -23,9 +23,9 @@ from pathlib import Path
 from published_rules import RULES, Rule, Traits
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.call_cost import call_cost
-from sciml_bench.analysis.competitors import nearest, total_s
-from sciml_bench.analysis.experience import WORST, Features, Known, merged, turns, write
+from sciml_bench.analysis.advice.call_cost import call_cost
+from sciml_bench.analysis.advice.competitors import nearest, total_s
+from sciml_bench.analysis.advice.experience import WORST, Features, Known, merged, turns, write
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.plan.candidates import Candidates, ranked
 from sciml_bench.plan.problems import PlannedProblem, entry_named

@@ -25,7 +25,7 @@ from steady_task import RTOL, steady_task
 from sciml_bench.adapters.base import Program
 from sciml_bench.engine.group import measure_group
 from sciml_bench.engine.limits import Limits
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure import worker
 from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedTurnToken
 from sciml_bench.record.outcome import Outcome

@@ -83,7 +83,7 @@ def summary(rows: list[dict[str, Any]]) -> int:
 
 def rows_of(library: str, problem: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The rows of one library and problem, from a process of its own."""
-    from sciml_bench.host.variables import thread_variables
+    from sciml_bench.host.environment_variables import thread_variables
 
     unit = {"library": library, "problem": problem}
     command = [sys.executable, __file__, "--worker", f"--library={library}", f"--problem={problem}"]

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.call_cost import call_cost
+from sciml_bench.analysis.advice.call_cost import call_cost
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
 from sciml_bench.engine.shared_worker import SharedWorker

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from stubs import drawn
 
 from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.charts.catalog import across, of_problem
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.kinds import across, of_problem
 
 _PROBLEMS = 16
 _BLOCKS = 30

@@ -32,7 +32,7 @@ def main() -> int:
     import torch
 
     from sciml_bench.host.energy import EnergyMeter, energy_counters
-    from sciml_bench.host.process import Clock
+    from sciml_bench.host.processes.process import Clock
 
     counters, reason = energy_counters("gpu")
     of_gpu = [counter for counter in counters if counter.name == "gpu"]

@@ -72,7 +72,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     from sciml_bench.adapters.julia.bridge import JuliaException
     from sciml_bench.adapters.julia.program import build
     from sciml_bench.emit import source
-    from sciml_bench.measure.gradient_scoring import gradient_scores
+    from sciml_bench.measure.scoring.gradient import gradient_scores
     from sciml_bench.problem import catalog
     from sciml_bench.record.outcome import SolverFailure
     from sciml_bench.record.task import Cell, Point, Sampling, Task

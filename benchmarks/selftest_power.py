@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.analysis.selftest import (
+from sciml_bench.analysis.selftest.figures import (
     AGAIN,
     BASE,
     JUDGED,
@@ -149,7 +149,7 @@ def measure_biased(minutes: float) -> bool:
     """Measure a self-test whose second role is really slowed down by 8 %; whether it fails."""
     from datetime import datetime
 
-    from sciml_bench.analysis.selftest_store import Writer
+    from sciml_bench.analysis.selftest.store import Writer
     from sciml_bench.host.environment import environment_facts
     from sciml_bench.render.selftest import lines
     from sciml_bench.run.selftest import Measured, measure, workload

@@ -24,8 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.stats import across, bootstrap, centre, ratio, verdict
-from sciml_bench.stats import centre as processes
+from sciml_bench.stats import aggregate, bootstrap, location, ratio, verdict
+from sciml_bench.stats import location as processes
 
 BOUND_S = 5.0
 PROCESSES, ITERATIONS, SOLVERS = 10, 30, 20
@@ -88,17 +88,17 @@ def study(cells: list[list[list[float]]], timed: Steps) -> None:
     half = len(cells) // 2
     base, new = cells[:half], cells[half : 2 * half]
     reduced = timed("medians and variation of records", lambda: [[*map(processes.iterations, cell)] for cell in cells])
-    timed("centres of cells with intervals", lambda: [centre.centre(cell) for cell in reduced])
+    timed("centres of cells with intervals", lambda: [location.centre(cell) for cell in reduced])
     medians = [[process.median for process in cell if process is not None] for cell in reduced]
     pairs = list(zip(medians[:half], medians[half : 2 * half], strict=True))
     found = timed("paired ratios", lambda: {key: ratio.paired_ratio(*pair) for key, pair in enumerate(pairs)})
     timed("two-level bootstrap, 10 000 resamples each", lambda: [*map(bootstrap.hierarchical_ratio, base, new)])
     judged = timed("verdicts over the family", lambda: verdict.judge(found))
-    timed("geometric mean of all ratios", lambda: across.geometric_mean(each.estimate for each in found.values()))
+    timed("geometric mean of all ratios", lambda: aggregate.geometric_mean(each.estimate for each in found.values()))
     costs = {solver: dict(enumerate(each[0] for each in medians[solver::SOLVERS])) for solver in range(SOLVERS)}
     fewest = min(map(len, costs.values()))
     whole = {solver: {p: of[p] for p in range(fewest)} for solver, of in costs.items()}
-    timed(f"profiles of {SOLVERS} solvers, {fewest} problems", lambda: across.performance_profile(whole))
+    timed(f"profiles of {SOLVERS} solvers, {fewest} problems", lambda: aggregate.performance_profile(whole))
     words = Counter(str(each.verdict) for each in judged.values())
     print(f"{len(found)} comparisons: " + ", ".join(f"{number} {word}" for word, number in words.most_common()))
 

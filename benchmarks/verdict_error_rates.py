@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.analysis.advice import advice
-from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.advice.advice import advice
+from sciml_bench.analysis.advice.break_even import choice
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side
 from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from sciml_bench.analysis.advice import Advice, advice
-from sciml_bench.analysis.answer import Answer
-from sciml_bench.analysis.break_even import Choice, choice
+from sciml_bench.analysis.advice.advice import Advice, advice
+from sciml_bench.analysis.advice.answer import Answer
+from sciml_bench.analysis.advice.break_even import Choice, choice
+from sciml_bench.analysis.advice.competitors import COUNT, within_reach
+from sciml_bench.analysis.advice.recommendation import Recommendation, of_problem
 from sciml_bench.analysis.comparable import why_not_comparable
-from sciml_bench.analysis.competitors import COUNT, within_reach
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
-from sciml_bench.analysis.recommendation import Recommendation, of_problem
 from sciml_bench.analysis.repeats import repeats
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, comparisons, tables
-from sciml_bench.analysis.selftest_store import earlier
+from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.purpose import RACE, Advised
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT
-from sciml_bench.stats.serial import Earlier
+from sciml_bench.stats.autocorrelation import Earlier
 
 
 @dataclass(frozen=True)

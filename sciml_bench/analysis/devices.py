@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.solver_counts import COUNTS, count
+from sciml_bench.analysis.explanation.solver_counts import COUNTS, count
 from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.task import Cell
 
 HOST = "cpu"
@@ -75,7 +75,7 @@ def sentences(summary: RunSummary) -> Iterator[str]:
         for rtol, name, number, expected in way.other:
             yield (
                 f"{way.cell.problem}: {way.cell.solver} does other work than on the processor: {number:.0f} {name} for "
-                f"{expected:.0f} at rtol {quantities.tolerance(rtol)}"
+                f"{expected:.0f} at rtol {formatting.tolerance(rtol)}"
             )
     same = sum(not way.other for way in found)
     if same:

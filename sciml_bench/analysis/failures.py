@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.analysis.next_way import next_way
+from sciml_bench.analysis.advice.next_way import next_way
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.plan.cells import count
 from sciml_bench.plan.purpose import claimed_sides, kept_file
-from sciml_bench.record.endings import RESULTS
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.retry_policy import RESULTS
 
 # The sum that no cell can vanish from: planned = measured + failed + skipped (+ not run yet).
 

@@ -16,7 +16,7 @@ from typing import Any
 from sciml_bench.analysis.comparable import machine_hash
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.record.lines import numbered_lines
+from sciml_bench.record.jsonl import numbered_lines
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.text import printable

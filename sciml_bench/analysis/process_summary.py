@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import TypeGuard
 
-from sciml_bench.analysis.loops import Loop, joules_per_call, longest_loop, why_not_measured
+from sciml_bench.analysis.explanation.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Drifts, GradientHalf, Half, PointResult, Scores, Trajectories
 from sciml_bench.record.process import COMPILED, REPLACED, ProcessFacts
@@ -18,8 +18,8 @@ from sciml_bench.record.record import Record
 from sciml_bench.record.scoring_rules import BY_COMPONENT
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 from sciml_bench.record.training import Trained
-from sciml_bench.stats.centre import process_median
 from sciml_bench.stats.front import WorkPoint
+from sciml_bench.stats.location import process_median
 
 NO_HALF = Half()
 

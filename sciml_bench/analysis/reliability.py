@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.analysis.table import CELL, Column, Entry, Table, cell_entries, number_entry
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.table import CELL, Column, Entry, Table, cell_entries, number_entry
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Trajectories
-from sciml_bench.stats.shares import Proportion, Stability, stability
+from sciml_bench.stats.reliability import Proportion, Stability, stability
 
 # The reliability of each cell on perturbed parameters: right, honest about failing, or silently wrong.
 
@@ -71,7 +71,7 @@ def _of_cell(cell: CellSummary) -> Iterator[str]:
     for rtol, point in sorted(points.items()):
         if point.trajectories is not None and (rtol == min(points) or point.trajectories.failed):
             told = _told(point.trajectories, point.solve.counts)
-            yield f"  {cell.cell.solver} at rtol {quantities.tolerance(rtol)}: {told}"
+            yield f"  {cell.cell.solver} at rtol {formatting.tolerance(rtol)}: {told}"
 
 
 def _told(of: Trajectories, counts: Mapping[str, float | None]) -> str:
@@ -136,7 +136,7 @@ def drift_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
 
 def _by_rtol(one: Drift) -> str:
     ladder = sorted(one.by_rtol.items(), reverse=True)
-    return ", ".join(f"{drift:.1e} at rtol {quantities.tolerance(rtol)}" for rtol, drift in ladder)
+    return ", ".join(f"{drift:.1e} at rtol {formatting.tolerance(rtol)}" for rtol, drift in ladder)
 
 
 def document(cells: Sequence[CellSummary]) -> list[dict[str, object]]:

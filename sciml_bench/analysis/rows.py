@@ -10,8 +10,8 @@ from statistics import geometric_mean, median
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import AxisError, Reading, WorkPoint, axis_error, common_target, pareto_front, time_at
+from sciml_bench.stats.location import Spread, spread
 from sciml_bench.stats.ratio import paired_ratio
 
 # True if a time at equal accuracy is only an upper bound: the loosest tolerance is already more accurate than that.

@@ -18,7 +18,7 @@ from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary, r
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.centre import Spread, spread
+from sciml_bench.stats.location import Spread, spread
 
 
 @dataclass

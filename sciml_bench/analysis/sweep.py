@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from sciml_bench.analysis import quantities
+from sciml_bench.analysis.explanation.solver_counts import COUNTS
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, is_bound, reading, work_points
-from sciml_bench.analysis.solver_counts import COUNTS
 from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.centre import Spread, spread
 from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.location import Spread, spread
 from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, complete, crossings, power
 
 # Grouping of a sweep's cells: a table holds cells that may be compared with each other at every size.
@@ -209,7 +209,7 @@ QUANTITIES = ("gradient", "solve", "memory", "process", "steps", "evaluations")
 LEAST_TOLD_BYTES = 2**20
 """Of one call. The kernel counts pages in batches, so less than this is not distinguished from nothing."""
 
-BELOW = f"below {quantities.size(LEAST_TOLD_BYTES)}"
+BELOW = f"below {formatting.size(LEAST_TOLD_BYTES)}"
 
 _STEPS = (*COUNTS["steps"], *COUNTS["accepted steps"])
 _EVALUATIONS = COUNTS["evaluations of the right-hand side"]

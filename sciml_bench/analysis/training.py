@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
-from sciml_bench.stats.centre import Spread, spread
+from sciml_bench.stats.location import Spread, spread
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def conditions(settings: Training) -> str:
     """At which tolerance equations are solved, or on which batches a model is trained."""
     if settings.batch is not None:
         return f"on batches of {settings.batch}"
-    return f"at rtol {quantities.tolerance(settings.rtol)}"
+    return f"at rtol {formatting.tolerance(settings.rtol)}"
 
 
 def training_rows(cells: Sequence[CellSummary]) -> tuple[TrainingRow, ...]:

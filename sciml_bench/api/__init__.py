@@ -282,7 +282,7 @@ def report(
     Raises:
         StoreError: a run cannot be read, or the file cannot be written.
     """
-    from sciml_bench.record.lines import store_error, write_whole
+    from sciml_bench.record.jsonl import store_error, write_whole
     from sciml_bench.render.html.page import report as page
 
     chosen = [runs] if isinstance(runs, Run | Path | str) else runs
@@ -325,7 +325,7 @@ def problem(
         if y0 is None or t_span is None:
             raise UsageError("a function needs its initial state and time span: problem(f, y0, p, t_span)")
         from sciml_bench.importing.importer import loaded, of_function
-        from sciml_bench.importing.python_function import Given
+        from sciml_bench.importing.python.function import Given
 
         return loaded(of_function(name, Given(y0, t_span, p, t_eval)))
     is_file = isinstance(name, Path) or str(name).endswith(".toml")
@@ -393,7 +393,7 @@ def write_problem(
         ProblemError: the function decides by values, or does something that problem files have no word for.
     """
     from sciml_bench.importing.importer import of_function
-    from sciml_bench.importing.python_function import Given
+    from sciml_bench.importing.python.function import Given
 
     path = Path(file)
     path.write_text(of_function(function, Given(y0, t_span, p, t_eval)), encoding="utf-8")

@@ -82,7 +82,7 @@ class Run:
         Raises:
             UsageError: there is no such kind, or no such problem in the run.
         """
-        from sciml_bench.charts.kinds import charts
+        from sciml_bench.charts.catalog import charts
 
         return charts(self.analysis, kind, problem)
 

@@ -2,7 +2,7 @@
 
 A page holds hundreds of figures. Written directly, each takes a tenth of the time that matplotlib needs, and half the
 bytes: a line of markers is one path, and no place has more digits than are visible. The drawing in a page, in an SVG
-file and, read again by :mod:`~sciml_bench.charts.picture`, in a PNG or PDF file is therefore the same.
+file and, read again by :mod:`~sciml_bench.charts.raster`, in a PNG or PDF file is therefore the same.
 """
 
 from __future__ import annotations

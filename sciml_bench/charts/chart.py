@@ -77,7 +77,7 @@ class Chart:
     def _bytes(self, suffix: str) -> bytes:
         if suffix == ".svg":
             return self.svg_file().encode()
-        from sciml_bench.charts.picture import picture
+        from sciml_bench.charts.raster import picture
 
         return picture(self.svg_file(), suffix)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from sciml_bench.analysis import quantities
+from sciml_bench.analysis.tables import formatting
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MOST_TICKS = 8
@@ -41,7 +41,7 @@ def ratio_tick(log_ratio: float) -> str:
 def count_tick(log_count: float) -> str:
     """A tick on an axis of log10 of a number of calls."""
     count = 10.0**log_count
-    return quantities.count(round(count)) if count < 99_999 else power_tick(log_count)
+    return formatting.count(round(count)) if count < 99_999 else power_tick(log_count)
 
 
 def log_limits(values: Sequence[float], margin: float = 0.06, least: float = 1.0) -> tuple[float, float]:

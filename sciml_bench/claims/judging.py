@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sciml_bench.analysis.selftest_store import earlier
+from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.claims.claim import AT_LEAST, Claim, Setting, Side
 from sciml_bench.claims.evidence import Evidence, Measured, evidence

@@ -100,8 +100,8 @@ def advise(
     FILE.py:NAME, which is run. All ways are looked at first, one process for each framework; the best then compete,
     each block in fresh processes, until one is decided or time is up.
     """
-    from sciml_bench.analysis.as_given import as_given
-    from sciml_bench.analysis.petab_jl import compared
+    from sciml_bench.analysis.advice.as_given import as_given
+    from sciml_bench.analysis.advice.petab_jl import compared
     from sciml_bench.importing.forms import is_petab, is_python
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
     from sciml_bench.run.advising import Asked
@@ -151,7 +151,7 @@ def with_more_time(command: str, within_s: float) -> str:
 
 def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
     """Write the script of the cheapest way that has one, or say how to get it."""
-    from sciml_bench.record.lines import write_whole
+    from sciml_bench.record.jsonl import write_whole
     from sciml_bench.record.task import DEFAULT_SAVING, GRADIENT
 
     best = found.recommendation.ways[0]
@@ -176,7 +176,7 @@ def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
 
 
 def _listener(count: int, as_json: bool) -> Listener:
-    from sciml_bench.analysis import quantities
+    from sciml_bench.analysis.tables import formatting
     from sciml_bench.plan.purpose import SCREEN
     from sciml_bench.run.advising import Listener
 
@@ -197,11 +197,11 @@ def _listener(count: int, as_json: bool) -> Listener:
 
         def looked(self, cell: Any, found: Any, place: int, total: int) -> None:
             cost = found.cost
-            what = found.reason.partition("\n")[0] if cost is None else f"{quantities.duration(cost.each_s)} each"
+            what = found.reason.partition("\n")[0] if cost is None else f"{formatting.duration(cost.each_s)} each"
             best = ""
             if cost is not None and cost.total_s(count) < self._best_s:
                 self._best_s = cost.total_s(count)
-                best = f". Take it for now: {quantities.count(count)} take {quantities.duration(self._best_s)}"
+                best = f". Take it for now: {formatting.count(count)} take {formatting.duration(self._best_s)}"
             say(f"[{place}/{total}] {cell.solver}: {what}{best}")
 
         def provisional(self, first: Any) -> None:

@@ -296,7 +296,7 @@ def _with_untested(found: Sequence[Judged]) -> list[Judged]:
 
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
-    from sciml_bench.analysis.quantities import wrapped
+    from sciml_bench.analysis.tables.formatting import wrapped
     from sciml_bench.render import claims as told
 
     if as_json:

@@ -120,7 +120,7 @@ def compare(
 
 
 def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
-    from sciml_bench.analysis.quantities import wrapped
+    from sciml_bench.analysis.tables.formatting import wrapped
     from sciml_bench.cli.columns import print_table
     from sciml_bench.cli.options import print_json
     from sciml_bench.render import comparison as text

@@ -13,7 +13,7 @@ from sciml_bench.cli.describe_facts import facts
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
-from sciml_bench.reference.watch import ONE_THREAD
+from sciml_bench.reference.progress import ONE_THREAD
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Model

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
-    from sciml_bench.problem.control import Control
     from sciml_bench.problem.network import Network
+    from sciml_bench.problem.tables.control import Control
 
 
 def facts(problem: Problem) -> dict[str, Any]:
     """The facts of a problem, as plain JSON values; exact numbers are text."""
-    from sciml_bench.problem.switch import shown
+    from sciml_bench.problem.discontinuities.switch import shown
 
     return {
         "name": problem.name,
@@ -61,7 +61,7 @@ def facts(problem: Problem) -> dict[str, Any]:
 
 def _seen(problem: Problem) -> dict[str, Any]:
     """The character of a problem, in numbers and in words, and the methods recommended for it."""
-    from sciml_bench.reference.character import character
+    from sciml_bench.reference.diagnostics import character
 
     found = character(problem)
     suits = None if found.probed is None else found.probed.suits_explicit

@@ -187,7 +187,7 @@ def _file(output: Path | None) -> Iterator[IO[str]]:
 def _whole(output: Path) -> Iterator[Path]:
     """A temporary name next to a file, which replaces the file in the end; nothing is left after an error."""
     from sciml_bench.errors import StoreError
-    from sciml_bench.record.lines import whole
+    from sciml_bench.record.jsonl import whole
 
     try:
         with whole(output) as temporary:

@@ -88,7 +88,7 @@ def _converted(
 
 def _write(target: Path, text: str, files: Mapping[str, str]) -> None:
     """Write a problem file after the files that it names."""
-    from sciml_bench.record.lines import write_whole
+    from sciml_bench.record.jsonl import write_whole
 
     for name, content in files.items():
         write_whole(target.with_name(name), content)

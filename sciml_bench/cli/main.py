@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("sciml_bench.cli.show:show", "Show the tables of a run."),
     "query": ("sciml_bench.cli.query:query", "Query run records with SQL."),
     "export": ("sciml_bench.cli.export:export", "Write a run as a table: CSV, Parquet, LaTeX, Markdown or JSON."),
-    "plot": ("sciml_bench.cli.chart_files:plot", "Draw one kind of figure of a run, as PNG, SVG or PDF."),
+    "plot": ("sciml_bench.cli.plot:plot", "Draw one kind of figure of a run, as PNG, SVG or PDF."),
     "compare": ("sciml_bench.cli.compare:compare", "Compare two runs, or two selections of one run, in four verdicts."),
     "report": (
         "sciml_bench.cli.report:report",

@@ -69,7 +69,7 @@ def plan(words: tuple[str, ...], selection: dict[str, Any], as_json: bool, **opt
 
 def _design(out: Path) -> dict[str, Any]:
     """The spread between processes, and the smallest change that each profile sees; ``None`` for none."""
-    from sciml_bench.analysis.power import ASSUMED, sights
+    from sciml_bench.analysis.selftest.power import ASSUMED, sights
     from sciml_bench.plan.profiles import NAMES, profile_named
     from sciml_bench.run.planning import newest_spread
 
@@ -102,7 +102,7 @@ def _division(item: Planned) -> str:
 
 def _print(made: Plan, design: dict[str, Any]) -> None:
     from sciml_bench.analysis.failures import grouped
-    from sciml_bench.analysis.quantities import rough_duration
+    from sciml_bench.analysis.tables.formatting import rough_duration
     from sciml_bench.cli.columns import print_table
     from sciml_bench.cli.progress import announcement
     from sciml_bench.plan.plan import notes

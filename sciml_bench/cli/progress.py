@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.analysis import quantities
+from sciml_bench.analysis.tables import formatting
 from sciml_bench.engine.interface import Engine
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.record.endings import RESULTS, measured_something
 from sciml_bench.record.record import Record
+from sciml_bench.record.retry_policy import RESULTS, measured_something
 from sciml_bench.record.text import counted
 from sciml_bench.run.executor import Step, Watcher
 from sciml_bench.run.finished import Finished
@@ -89,7 +89,7 @@ def watching(plan: Plan, left: Sequence[Slot], *, to_stderr: bool) -> Iterator[W
     class Left(ProgressColumn):
         def render(self, task: Task) -> str:
             left_s = task.fields["time_left"].left_s(time.monotonic())
-            return f"{quantities.rough_duration(left_s)} left" if left_s else "almost done"
+            return f"{formatting.rough_duration(left_s)} left" if left_s else "almost done"
 
     columns: tuple[Any, ...] = (SpinnerColumn(), BarColumn(20), TextColumn("{task.percentage:>3.0f} %"))
     columns += (Left(), TextColumn("{task.description}", markup=False))
@@ -126,7 +126,7 @@ class _Follower:
 
 def carry_out(session: Session, as_json: bool, engine: Engine | None = None) -> bool:
     """Measure the rest of a session, and show it; returns whether all of it was measured."""
-    from sciml_bench.analysis.notes import ONE_BY_ONE
+    from sciml_bench.analysis.tables.footnotes import ONE_BY_ONE
 
     plan = session.plan
     if session.resumed:
@@ -152,4 +152,4 @@ def announcement(plan: Plan, left: Sequence[Slot]) -> str:
     text = f"profile {plan.profile.name}: {counted(cells, 'cell')} on {counted(problems, 'problem')}"
     text += f", {counted(plan.profile.processes, 'process', 'es')} each"
     text += f", {len(left)} of {len(plan.slots)} processes to run" if len(left) < len(plan.slots) else ""
-    return f"{text}, about {quantities.rough_duration(plan.cost_s(left))}; phase limit {plan.settings.timeout_s:g} s"
+    return f"{text}, about {formatting.rough_duration(plan.cost_s(left))}; phase limit {plan.settings.timeout_s:g} s"

@@ -18,7 +18,7 @@ from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import Seconds, json_option, print_json
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
-from sciml_bench.reference.watch import ONE_THREAD
+from sciml_bench.reference.progress import ONE_THREAD
 
 if TYPE_CHECKING:
     from sciml_bench.problem import Problem
@@ -188,9 +188,9 @@ def _state(problem: Problem) -> str:
 
 
 def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, gradient: bool, proof_s: float) -> bool:
-    from sciml_bench.reference.case import Case
+    from sciml_bench.reference.build import make
     from sciml_bench.reference.cost import describe_s, try_estimate_s
-    from sciml_bench.reference.making import make
+    from sciml_bench.reference.engine.case import Case
     from sciml_bench.reference.store import keep, write
 
     began = time.process_time()
@@ -279,8 +279,8 @@ def _show_all(as_json: bool) -> None:
 
 
 def _print(stored: StoredReference) -> None:
+    from sciml_bench.reference.build import NO_GRADIENT
     from sciml_bench.reference.certificate import ENCLOSED
-    from sciml_bench.reference.making import NO_GRADIENT
 
     click.echo(f"{stored.problem}: {_digits_text(stored)}")
     click.echo(

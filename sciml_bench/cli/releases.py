@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from sciml_bench.analysis.bisection import is_bad
-from sciml_bench.analysis.releases import Change, changes
+from sciml_bench.analysis.releases.bisection import is_bad
+from sciml_bench.analysis.releases.releases import Change, changes
 from sciml_bench.api import load
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.machine import one_at_a_time

@@ -47,7 +47,7 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
 
     from sciml_bench.analysis import loaded_run as process_pool
     from sciml_bench.analysis.machines import of_one_kind
-    from sciml_bench.record.lines import store_error, write_whole
+    from sciml_bench.record.jsonl import store_error, write_whole
     from sciml_bench.record.run_folder import find_run
     from sciml_bench.render.html.page import report as page
 

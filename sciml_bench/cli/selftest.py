@@ -15,7 +15,7 @@ from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.analysis.selftest_store import Writer
+    from sciml_bench.analysis.selftest.store import Writer
     from sciml_bench.run.selftest import Measured
 
 
@@ -62,7 +62,7 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
     """
     from datetime import UTC, datetime
 
-    from sciml_bench.analysis.selftest_store import Writer
+    from sciml_bench.analysis.selftest.store import Writer
     from sciml_bench.host.environment import environment_facts
     from sciml_bench.run.selftest import Measured, measure, workload
 
@@ -80,8 +80,8 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
 
 
 def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as_json: bool) -> int:
-    from sciml_bench.analysis.selftest import figures
-    from sciml_bench.analysis.selftest_store import document
+    from sciml_bench.analysis.selftest.figures import figures
+    from sciml_bench.analysis.selftest.store import document
     from sciml_bench.cli.options import print_json
     from sciml_bench.errors import UsageError
     from sciml_bench.render.selftest import lines

@@ -32,7 +32,7 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
 
     It reads the run's folder alone, while the run is measured or later, on any machine that sees the folder.
     """
-    from sciml_bench.analysis import quantities
+    from sciml_bench.analysis.tables import formatting
     from sciml_bench.record.run_folder import Run
     from sciml_bench.run.cluster.status import Progress, log_of, status_document
     from sciml_bench.run.cluster.status import status as status_of
@@ -48,14 +48,14 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
         return exits.CHECK_FAILED if failed else exits.OK
     width = max(len(each.unit) for each in found.units)
     for each in found.units:
-        facts = [each.node, "" if each.seconds is None else quantities.rough_duration(each.seconds)]
+        facts = [each.node, "" if each.seconds is None else formatting.rough_duration(each.seconds)]
         facts += [f"attempt {each.tasks}" if each.tasks > 1 else "", each.message]
         line = f"{each.unit:<{width}}  {each.progress:<13}  {', '.join(fact for fact in facts if fact)}"
         click.echo(line.rstrip())
     counts = [f"{found.count(progress)} {progress}" for progress in Progress if found.count(progress)]
     click.echo(f"{len(found.units)} units: {', '.join(counts)}")
     if found.left_s is not None:
-        click.echo(f"about {quantities.rough_duration(found.left_s)} left on {found.count(Progress.RUNNING)} nodes")
+        click.echo(f"about {formatting.rough_duration(found.left_s)} left on {found.count(Progress.RUNNING)} nodes")
     if failed:
         name = next(each.unit for each in found.units if each.progress is Progress.FAILED)
         click.echo(f"logs of a failed unit: sciml-bench status {run} --log {name}")

@@ -43,8 +43,8 @@ def worker(file: Path, out: Path, wait: str | None) -> int:
     """
     from sciml_bench.engine.unit import Unit
     from sciml_bench.host.machine import pseudonym
-    from sciml_bench.record.endings import RESULTS
     from sciml_bench.record.record import Record
+    from sciml_bench.record.retry_policy import RESULTS
     from sciml_bench.run.finished import Finished
     from sciml_bench.run.session import terminable
     from sciml_bench.run.shard import Shard, carry_out, environment_of

@@ -19,7 +19,7 @@ from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from sciml_bench.analysis.releases import Change
+    from sciml_bench.analysis.releases.releases import Change
     from sciml_bench.cli.releases import Releases
 
 _PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.]+(?:,[A-Za-z0-9.]+)+)")
@@ -67,7 +67,7 @@ def versions(
     Of GOOD..BAD first these two are compared. If a cell is slower or broken in the second, the releases between them
     are searched for the one that made it so, each in one run with both.
     """
-    from sciml_bench.analysis.bisection import BAD
+    from sciml_bench.analysis.releases.bisection import BAD
     from sciml_bench.cli.releases import Releases
     from sciml_bench.plan.selection import Selection
 
@@ -93,7 +93,7 @@ def versions(
 
 def _searched(measured: Releases, ends: Sequence[Change], found: tuple[str, str], *, as_json: bool) -> int:
     """Search for the release with the worst change between two, and print it."""
-    from sciml_bench.analysis.bisection import bisected, worst
+    from sciml_bench.analysis.releases.bisection import bisected, worst
     from sciml_bench.host.environments import releases
 
     wanted = worst(ends)
@@ -138,7 +138,7 @@ def _adapters(package: str, selected: Sequence[str]) -> tuple[str, ...]:
 
 def _lines(changes: Sequence[Change], why_not: str) -> list[str]:
     """A block of each way, a line for each quantity; then the answer."""
-    from sciml_bench.analysis import quantities
+    from sciml_bench.analysis.tables import formatting
 
     lines: list[str] = []
     way = None
@@ -149,7 +149,7 @@ def _lines(changes: Sequence[Change], why_not: str) -> list[str]:
         line = f"  {change.quantity:<14} {change.newer} against {change.older}: {change.found}"
         if change.ratio is not None:
             ratio, low, high = (
-                quantities.ratio(item) for item in (change.ratio.estimate, change.ratio.low, change.ratio.high)
+                formatting.ratio(item) for item in (change.ratio.estimate, change.ratio.low, change.ratio.high)
             )
             line += f", {ratio} [{low}, {high}] times as long"
         lines.append(f"{line} ({change.outcome})" if change.outcome else line)
@@ -170,7 +170,7 @@ def _answer(changes: Sequence[Change]) -> list[str]:
 
 
 def _document(change: Change) -> dict[str, Any]:
-    from sciml_bench.analysis.quantities import finite
+    from sciml_bench.analysis.tables.formatting import finite
 
     ratio = change.ratio
     return finite(

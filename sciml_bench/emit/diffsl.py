@@ -17,10 +17,10 @@ from sympy.printing.precedence import PRECEDENCE
 
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.printer import Printer
-from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.errors import UsageError
+from sciml_bench.problem.language.operators import Node
 from sciml_bench.problem.model import symbol
-from sciml_bench.problem.operators import Node
 
 FUNCTIONS = frozenset({"sin", "cos", "tan", "exp", "log", "sqrt", "abs", "sinh", "cosh", "tanh"})
 """The functions that equations may use."""

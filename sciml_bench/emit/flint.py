@@ -13,13 +13,13 @@ from typing import Any
 import sympy
 from sympy import Basic, Expr, Symbol
 
-from sciml_bench.emit.graph import Graph, UnsupportedExpression
-from sciml_bench.emit.scalar import ScalarSystem
-from sciml_bench.emit.slopes import SLOPES
-from sciml_bench.problem.decision import Decider, Moving, Switches
-from sciml_bench.problem.removable import without_removable_points
-from sciml_bench.problem.roots import Span, Undecided
-from sciml_bench.problem.switch import shown
+from sciml_bench.emit.symbolic.graph import Graph, UnsupportedExpression
+from sciml_bench.emit.symbolic.scalar import ScalarSystem
+from sciml_bench.emit.symbolic.slopes import SLOPES
+from sciml_bench.problem.discontinuities.decision import Decider, Moving, Switches
+from sciml_bench.problem.discontinuities.roots import Span, Undecided
+from sciml_bench.problem.discontinuities.switch import shown
+from sciml_bench.problem.language.removable import without_removable_points
 
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/"}
 _WIDTH = 110

@@ -15,13 +15,13 @@ from sympy import Symbol
 from sciml_bench.emit.context import Context, size_of
 from sciml_bench.emit.loss import controls_source, motion_values, motions_source, residual_source, term_source
 from sciml_bench.emit.printer import Printer
-from sciml_bench.emit.scalar import ScalarSystem, scalarise_observed, scalarise_start
-from sciml_bench.emit.statements import Program, straight_line
-from sciml_bench.emit.variation import derivative
+from sciml_bench.emit.symbolic.scalar import ScalarSystem, scalarise_observed, scalarise_start
+from sciml_bench.emit.symbolic.statements import Program, straight_line
+from sciml_bench.emit.symbolic.variation import derivative
 from sciml_bench.problem.batch import Given
+from sciml_bench.problem.language.operators import Node
 from sciml_bench.problem.model import Problem, State, symbol, to_double
 from sciml_bench.problem.network import Network
-from sciml_bench.problem.operators import Node
 
 # Derivatives of computations around the solve, for NumPy, which has no automatic ones: entry by entry, from formulas.
 

@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sciml_bench.problem.language.operators import (
+    MIRRORED,
+    PERIODIC,
+    Difference,
+    Laplacian,
+    Node,
+    Shift,
+    TridiagonalSolve,
+)
 from sciml_bench.problem.model import Grid, to_double
-from sciml_bench.problem.operators import MIRRORED, PERIODIC, Difference, Laplacian, Node, Shift, TridiagonalSolve
 
 _CONCATENATE = {
     "numpy": "np.concatenate(({}), axis={})",

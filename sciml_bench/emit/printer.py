@@ -12,8 +12,7 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 from sciml_bench.emit.targets import Target
-from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.operators import (
+from sciml_bench.problem.language.operators import (
     MIRRORED,
     PERIODIC,
     MatrixOf,
@@ -24,6 +23,7 @@ from sciml_bench.problem.operators import (
     broadcast,
     shape_of,
 )
+from sciml_bench.problem.model import symbol, to_double
 
 
 class Row(Function):

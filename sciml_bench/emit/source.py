@@ -7,25 +7,25 @@ from dataclasses import replace
 
 from sympy import Symbol
 
-from sciml_bench.emit.arrays import has_arrays, right_hand_side
+from sciml_bench.emit.arrays.field_matrix import field_right_hand_side, has_field_matrix
+from sciml_bench.emit.arrays.numpy_jacobian import array_jacobian_source
+from sciml_bench.emit.arrays.scalar_jacobian import scalar_jacobian_source
+from sciml_bench.emit.arrays.scalar_problems import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.diffsl import diffsl_functions
-from sciml_bench.emit.elementary import in_elementary_functions
-from sciml_bench.emit.field_matrix import field_right_hand_side, has_field_matrix
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
 from sciml_bench.emit.loss import diffusion_source, loss_source
 from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
-from sciml_bench.emit.numba import numba_functions, refuse_arrays
-from sciml_bench.emit.numpy_jacobian import array_jacobian_source
+from sciml_bench.emit.numba.scalars import numba_functions, refuse_arrays
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
-from sciml_bench.emit.scalar_jacobian import scalar_jacobian_source
-from sciml_bench.emit.statements import Program, straight_line
+from sciml_bench.emit.symbolic.elementary import in_elementary_functions
+from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.errors import UsageError
+from sciml_bench.problem.language.locality import parts
+from sciml_bench.problem.language.operators import Node, TridiagonalSolve
 from sciml_bench.problem.model import Definition, Problem, symbol
-from sciml_bench.problem.operators import Node, TridiagonalSolve
-from sciml_bench.problem.structure import parts
 
 # A right-hand side in Python's own numbers that writes into an array, as libraries of other languages call it back.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from sciml_bench.engine.interface import Engine, HandedOver, OnHappening
 from sciml_bench.engine.unit import Unit
 from sciml_bench.errors import StoreError
-from sciml_bench.record.lines import store_error
+from sciml_bench.record.jsonl import store_error
 
 UNITS = "units"
 """The folder of a run with the units that were handed over."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sciml_bench.engine.cell_session import CellRun, OnEvent, Partners, first_calls, measures_energy, nobody
 from sciml_bench.engine.limits import Limits
+from sciml_bench.host.environment_variables import count_cache_files, make_caches
 from sciml_bench.host.temporary import temporary_folder
-from sciml_bench.host.variables import count_cache_files, make_caches
 from sciml_bench.measure.protocol import SLICE_S, Enter, Event
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult

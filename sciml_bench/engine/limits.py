@@ -25,7 +25,7 @@ class Limits:
     """Limits of one worker.
 
     ``timeout_s`` bounds each phase, and each loop of calls at a point, in seconds of undisturbed processors
-    (:mod:`sciml_bench.measure.patience`). ``memory_bytes`` bounds the resident memory of the worker and its children;
+    (:mod:`sciml_bench.measure.deadline`). ``memory_bytes`` bounds the resident memory of the worker and its children;
     ``None`` for only the machine's limit. ``import_s``, if larger, bounds the import of the framework: from a cold
     disk or on a busy machine that takes long, and says nothing about a solver. ``first_s``, if larger, bounds the
     phases that compile: building and the first solve, gradient and step of training.

@@ -17,7 +17,7 @@ from sciml_bench import __version__
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.errors import StoreError
 from sciml_bench.record.codec import decode, encode, parse
-from sciml_bench.record.lines import store_error, write_whole
+from sciml_bench.record.jsonl import store_error, write_whole
 from sciml_bench.record.record import Placement
 from sciml_bench.record.task import Task
 

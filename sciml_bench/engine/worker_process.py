@@ -17,9 +17,9 @@ from typing import IO
 from sciml_bench.engine.event_log import Ending, EventLog
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.process_tree import ProcessTree
-from sciml_bench.host import strays
 from sciml_bench.host.nvidia import DeviceWatch
-from sciml_bench.measure.patience import Patience, used_now
+from sciml_bench.host.processes import strays
+from sciml_bench.measure.deadline import Patience, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
 from sciml_bench.record.outcome import Outcome
 
@@ -40,7 +40,7 @@ _NEAR_LIMIT = 0.5
 class WorkerWatch:
     """One worker process and its events so far.
 
-    ``tag`` is on everything that the worker starts, see :mod:`sciml_bench.host.strays`.
+    ``tag`` is on everything that the worker starts, see :mod:`sciml_bench.host.processes.strays`.
     ``position`` is the place at which it waits for its turn, -1 before the first time. The input of a worker that
     takes turns stays open for its next turn.
     """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sciml_bench.analysis.advice.answer import Answer
+from sciml_bench.analysis.advice.break_even import GRADIENTS
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.answer import Answer
-from sciml_bench.analysis.break_even import GRADIENTS
 from sciml_bench.analysis.ranking import Lead, time_of
 from sciml_bench.export.formats import Column, Kind, Row, Value
 

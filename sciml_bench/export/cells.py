@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from sciml_bench.analysis.advice.break_even import million_gradients_cost, price_of
 from sciml_bench.analysis.analysis import Analysis, RankedTable
-from sciml_bench.analysis.break_even import million_gradients_cost, price_of
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.ranking import Standing
 from sciml_bench.analysis.rows import Comparison, Row, Target, Time

@@ -26,7 +26,7 @@ from sciml_bench.export import answers, cells
 from sciml_bench.export.formats import Column, Kind, Row
 from sciml_bench.export.views import CREATE_RAW, OF_POINTS, OF_RECORDS, insert_raw
 from sciml_bench.host.extras import install_command
-from sciml_bench.record.lines import LONGEST_LINE_BYTES, numbered_lines
+from sciml_bench.record.jsonl import LONGEST_LINE_BYTES, numbered_lines
 from sciml_bench.record.run_folder import Run
 
 if TYPE_CHECKING:

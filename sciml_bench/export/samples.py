@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.export.formats import Column, Kind, Row, Value
-from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Scores
 from sciml_bench.record.record import Record, supersedes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sciml_bench.record.lines import LONGEST_LINE_BYTES
+from sciml_bench.record.jsonl import LONGEST_LINE_BYTES
 from sciml_bench.record.record import SCHEMA
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.host.nvidia import Gpu
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 
 SHORTEST_WINDOW_S = 5.0
 IDLE_WINDOW_S = 2.0

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import sciml_bench
+from sciml_bench.host.environment_variables import thread_variables
 from sciml_bench.host.machine import machine_facts, output
-from sciml_bench.host.variables import thread_variables
 
 _PACKAGES = (
     "diffrax",

@@ -30,7 +30,7 @@ from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host.data_folder import data_folder
 from sciml_bench.host.extras import NAME, install_command
 from sciml_bench.record.codec import decode, parse
-from sciml_bench.record.lines import write_whole
+from sciml_bench.record.jsonl import write_whole
 
 NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """An environment's name: it is a folder, and a word of the labels of cells."""

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 
-from sciml_bench.host.identity import namespace, started
+from sciml_bench.host.processes.identity import namespace, started
 
 _NAME = re.compile(r"sciml_bench_[a-z]+_(?P<namespace>\d+)_(?P<pid>\d+)_(?P<started>\d+)_.+")
 

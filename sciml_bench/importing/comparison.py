@@ -9,7 +9,7 @@ import numpy as np
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.equations import Equations
-from sciml_bench.importing.python_function import Call, Given
+from sciml_bench.importing.python.function import Call, Given
 
 Value = Callable[[Mapping[str, float]], Sequence[float]]
 """The derivatives from numbers by name."""

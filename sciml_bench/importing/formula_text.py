@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sciml_bench.importing.traced import Condition, Traced, number
+from sciml_bench.importing.python.traced import Condition, Traced, number
 
 # Precedence of the operators of problem files; a call or a name binds tightest.
 _SUM, _PRODUCT, _NEGATIVE, _POWER, _ATOM = 1, 2, 3, 4, 5

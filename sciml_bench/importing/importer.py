@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
-from sciml_bench.importing import libraries
 from sciml_bench.importing.comparison import compare_derivatives, compare_values
 from sciml_bench.importing.petab.equilibrium import settling_time
 from sciml_bench.importing.petab.problem import imported
 from sciml_bench.importing.problem_text import written
-from sciml_bench.importing.python_function import Given, from_file, traced
-from sciml_bench.importing.refusals import Refusal
+from sciml_bench.importing.python import libraries
+from sciml_bench.importing.python.function import Given, from_file, traced
+from sciml_bench.importing.python.refusals import Refusal
+from sciml_bench.importing.python.standing_in import unwrapped
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.importing.scales import scales_of
-from sciml_bench.importing.standing_in import unwrapped
 from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import Problem
 

@@ -12,8 +12,8 @@ from typing import Any
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.evaluation import Evaluation
 from sciml_bench.importing.formula_text import parts_of, text_of
-from sciml_bench.importing.refusals import Unsupported
-from sciml_bench.importing.traced import Condition, Traced, is_traced
+from sciml_bench.importing.python.refusals import Unsupported
+from sciml_bench.importing.python.traced import Condition, Traced, is_traced
 
 #: A formula nested deeper than this is cut into definitions, for readers and for recursion.
 _DEEPEST = 30

@@ -9,7 +9,7 @@ import numpy as np
 from sciml_bench.adapters.base import Program
 from sciml_bench.measure.protocol import Phases, explain
 from sciml_bench.measure.sampling import solve_call
-from sciml_bench.measure.scoring import solve_scores
+from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PHASE, Trial
 from sciml_bench.record.task import Task

@@ -20,8 +20,7 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
-from sciml_bench.host.process import Displacements, rss_bytes
-from sciml_bench.measure import gradient_check
+from sciml_bench.host.processes.process import Displacements, rss_bytes
 from sciml_bench.measure.enough import is_enough
 from sciml_bench.measure.loop_checks import Scored, check_loop, numbers_of
 from sciml_bench.measure.point_log import HalfLog, PointLog
@@ -38,8 +37,9 @@ from sciml_bench.measure.sampling import (
     steady_rule,
     timed,
 )
-from sciml_bench.measure.scorer import scorer_of
-from sciml_bench.measure.scoring import Invariants
+from sciml_bench.measure.scoring import gradient_check
+from sciml_bench.measure.scoring.scorer import scorer_of
+from sciml_bench.measure.scoring.solution import Invariants
 from sciml_bench.measure.steady import WarmUp, steady_state
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.record.codec import decode as decoded
 from sciml_bench.record.codec import encode as plain
 from sciml_bench.record.codec import parse

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Inside, IntArray, Program, Solution, Varied
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.answers import Answers
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Sampling, Task

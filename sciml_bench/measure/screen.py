@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, TextIO
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.protocol import Ready, Waits
 from sciml_bench.measure.worker import measure, serve, share_of_limit
 from sciml_bench.record.task import Task

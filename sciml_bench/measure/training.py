@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Program, Trainer
-from sciml_bench.host.process import Clock
-from sciml_bench.measure.patience import MOST_WALL, Patience, patience_of_this_process
+from sciml_bench.host.processes.process import Clock
+from sciml_bench.measure.deadline import MOST_WALL, Patience, patience_of_this_process
 from sciml_bench.measure.protocol import Phases, explain
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure

@@ -22,8 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sciml_bench.host.parent import end_with_parent
-from sciml_bench.host.process import Clock, peak_rss_bytes
+from sciml_bench.host.processes.parent import end_with_parent
+from sciml_bench.host.processes.process import Clock, peak_rss_bytes
 from sciml_bench.measure.protocol import (
     Channel,
     End,

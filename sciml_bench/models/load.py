@@ -19,8 +19,8 @@ from sciml_bench.problem.literature import Source
 from sciml_bench.problem.model import to_double
 from sciml_bench.problem.network import hash_of
 from sciml_bench.problem.reader import MAX_BYTES, Document, Reader
-from sciml_bench.problem.training import MAX_TRAINING_STEPS, load_optimiser
-from sciml_bench.record.lines import leads_outside
+from sciml_bench.problem.tables.training import MAX_TRAINING_STEPS, load_optimiser
+from sciml_bench.record.jsonl import leads_outside
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training

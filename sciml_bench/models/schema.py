@@ -18,7 +18,7 @@ from sciml_bench.models.load import (
     WEIGHT_KEYS,
 )
 from sciml_bench.models.model import KINDS
-from sciml_bench.problem.training import MAX_TRAINING_STEPS, OPTIMISERS
+from sciml_bench.problem.tables.training import MAX_TRAINING_STEPS, OPTIMISERS
 from sciml_bench.record.model_task import LOSSES
 
 Schema = dict[str, Any]

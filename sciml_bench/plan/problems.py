@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.base import Facts, Recipe
-from sciml_bench.emit.elementary import functions_of
+from sciml_bench.emit.symbolic.elementary import functions_of
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.plan.selection import Selection, check_names
 from sciml_bench.problem import catalog
@@ -159,7 +159,7 @@ def _probed(problem: Problem) -> Probed | None:
 def _not_local(problem: Problem) -> str:
     if problem.all_scalar:
         return ""
-    from sciml_bench.problem.structure import why_not_local
+    from sciml_bench.problem.language.locality import why_not_local
 
     return why_not_local(problem)
 
@@ -167,7 +167,7 @@ def _not_local(problem: Problem) -> str:
 def _stochastic(problem: Problem) -> bool:
     if not any(control.brownian for control in problem.controls):
         return False
-    from sciml_bench.problem.structure import parts
+    from sciml_bench.problem.language.locality import parts
 
     return parts(problem) is not None
 

@@ -178,7 +178,7 @@ class TaskFactory:
     def _truth_of(self, name: str) -> Reference | None:
         if name not in self._truths:
             # Imported when a task is made: printing a plan needs no reference engine.
-            from sciml_bench.reference.cancellation import Unresolved
+            from sciml_bench.reference.confirmation.cancellation import Unresolved
             from sciml_bench.reference.truth import truth
 
             try:
@@ -198,7 +198,7 @@ class TaskFactory:
         if name not in self._draws:
             self._draws[name] = ()
             if self.profile.draws:
-                from sciml_bench.reference.perturbed import draws
+                from sciml_bench.reference.confirmation.perturbed import draws
 
                 problem = self.entries[name].problem
                 self._draws[name] = tuple(draws(problem, self.profile.draws, self.seed, DRAWS_S, _announce))

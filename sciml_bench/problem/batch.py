@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sciml_bench.problem.operators import Shape
+from sciml_bench.problem.language.operators import Shape
 
 if TYPE_CHECKING:
     from sciml_bench.problem.model import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sciml_bench.problem.operators import Node
+from sciml_bench.problem.language.operators import Node
 
 
 @dataclass(frozen=True)

@@ -14,30 +14,36 @@ from typing import Any
 
 import sympy
 
-from sciml_bench.problem import quantities as times
 from sciml_bench.problem.batch import Batch, Given
-from sciml_bench.problem.batches import load_batch, refuse_unbatched
-from sciml_bench.problem.calls import operators
-from sciml_bench.problem.conditions import constant_states, load_conditions
-from sciml_bench.problem.control import drawn, load_controls
-from sciml_bench.problem.dependence import depends_on_theta
-from sciml_bench.problem.equations import load_definitions, load_equations, load_exact, load_implicit, load_invariants
-from sciml_bench.problem.expression import Typed, number
-from sciml_bench.problem.fit import loss_of
+from sciml_bench.problem.discontinuities.switching import with_switches
 from sciml_bench.problem.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
-from sciml_bench.problem.latent import checked, load_encoding, load_given
+from sciml_bench.problem.language.dependence import depends_on_theta
+from sciml_bench.problem.language.expression import Typed, number
+from sciml_bench.problem.language.functions import operators
+from sciml_bench.problem.language.matrix import Matrices
+from sciml_bench.problem.language.operators import Node
 from sciml_bench.problem.literature import Source
-from sciml_bench.problem.loss import load_loss, load_published, load_published_gradients
-from sciml_bench.problem.matrix import Matrices
 from sciml_bench.problem.model import Parameter, Problem, symbol
 from sciml_bench.problem.network import Network
-from sciml_bench.problem.networks import load_networks
-from sciml_bench.problem.observables import load_observables, times_of
-from sciml_bench.problem.operators import Node
-from sciml_bench.problem.quantities import load_constants, load_grids, load_parameters, load_states
 from sciml_bench.problem.reader import Document, Reader
-from sciml_bench.problem.switching import with_switches
-from sciml_bench.problem.training import load_training
+from sciml_bench.problem.tables import declarations as times
+from sciml_bench.problem.tables.batch import load_batch, refuse_unbatched
+from sciml_bench.problem.tables.conditions import constant_states, load_conditions
+from sciml_bench.problem.tables.control import drawn, load_controls
+from sciml_bench.problem.tables.declarations import load_constants, load_grids, load_parameters, load_states
+from sciml_bench.problem.tables.equations import (
+    load_definitions,
+    load_equations,
+    load_exact,
+    load_implicit,
+    load_invariants,
+)
+from sciml_bench.problem.tables.fit import loss_of
+from sciml_bench.problem.tables.latent import checked, load_encoding, load_given
+from sciml_bench.problem.tables.loss import load_loss, load_published, load_published_gradients
+from sciml_bench.problem.tables.networks import load_networks
+from sciml_bench.problem.tables.observables import load_observables, times_of
+from sciml_bench.problem.tables.training import load_training
 from sciml_bench.record.task import CONVENTIONAL
 from sciml_bench.record.text import printable
 

@@ -14,14 +14,14 @@ from sympy import Symbol
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.batch import ONE, Batch, Given
+from sciml_bench.problem.discontinuities.switch import NO_SWITCHES, Switching
+from sciml_bench.problem.language.operators import NetworkDivergence, NetworkGradient, Node, Shape
 from sciml_bench.problem.literature import Published, PublishedGradient, Source
 from sciml_bench.problem.network import Network
-from sciml_bench.problem.operators import NetworkDivergence, NetworkGradient, Node, Shape
-from sciml_bench.problem.switch import NO_SWITCHES, Switching
 from sciml_bench.record.task import Block, Numbers, Theta, Training
 
 if TYPE_CHECKING:
-    from sciml_bench.problem.control import Control
+    from sciml_bench.problem.tables.control import Control
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class Problem:
 
     @cached_property
     def shapes(self) -> dict[Symbol, Shape]:
-        """The shape of every symbol that is not a scalar, for :func:`sciml_bench.problem.operators.shape_of`."""
+        """Shapes of symbols that are not scalars, for :func:`sciml_bench.problem.language.operators.shape_of`."""
         named = [(q.name, q.shape) for q in (*self.states, *self.parameters, *self.constants, *self.definitions)]
         coordinates = [(grid.name, self.grid_shape) for grid in self.grids]
         matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]

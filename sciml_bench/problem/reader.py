@@ -15,10 +15,10 @@ from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.problem import foreign
-from sciml_bench.problem.expression import ExpressionError, Scope, Typed, number, parse
+from sciml_bench.problem.language.expression import ExpressionError, Scope, Typed, number, parse
+from sciml_bench.problem.language.operators import Node, Shape, describe
 from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.operators import Node, Shape, describe
-from sciml_bench.record.lines import is_special
+from sciml_bench.record.jsonl import is_special
 from sciml_bench.record.text import printable
 
 # A problem file as text and data: reads TOML with exact decimals, and knows the line of each key.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from sciml_bench.problem.batches import BATCH
-from sciml_bench.problem.conditions import CONDITIONS
-from sciml_bench.problem.control import CONTROL
 from sciml_bench.problem.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXT, TEXTS, Schema
-from sciml_bench.problem.latent import DATA
 from sciml_bench.problem.load import NAMED, SOURCE, SPEC, SUITE, TIER, TIME, TOP_KEYS
-from sciml_bench.problem.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
-from sciml_bench.problem.measurements import MEASUREMENTS
-from sciml_bench.problem.networks import NETWORK
-from sciml_bench.problem.observables import OBSERVABLE
-from sciml_bench.problem.quantities import GRID, PARAMETER, STATE
-from sciml_bench.problem.training import TRAINING
+from sciml_bench.problem.tables.batch import BATCH
+from sciml_bench.problem.tables.conditions import CONDITIONS
+from sciml_bench.problem.tables.control import CONTROL
+from sciml_bench.problem.tables.declarations import GRID, PARAMETER, STATE
+from sciml_bench.problem.tables.latent import DATA
+from sciml_bench.problem.tables.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
+from sciml_bench.problem.tables.measurements import MEASUREMENTS
+from sciml_bench.problem.tables.networks import NETWORK
+from sciml_bench.problem.tables.observables import OBSERVABLE
+from sciml_bench.problem.tables.training import TRAINING
 
 
 def schema() -> Schema:

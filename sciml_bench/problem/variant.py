@@ -19,12 +19,12 @@ import sympy
 
 from sciml_bench.errors import UsageError
 from sciml_bench.problem.batch import MAX_BATCH
+from sciml_bench.problem.language.operators import Node
 from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import Grid, Problem
-from sciml_bench.problem.networks import MAX_WEIGHTS, MAX_WIDTH
-from sciml_bench.problem.observables import LIKELIHOOD
-from sciml_bench.problem.operators import Node
 from sciml_bench.problem.reader import MAX_COMPONENTS, Document
+from sciml_bench.problem.tables.networks import MAX_WEIGHTS, MAX_WIDTH
+from sciml_bench.problem.tables.observables import LIKELIHOOD
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

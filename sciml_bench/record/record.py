@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.record.codec import decode, encode, parse
-from sciml_bench.record.lines import DamagedLine, numbered_lines, unsealed
+from sciml_bench.record.jsonl import DamagedLine, numbered_lines, unsealed
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Trial
 from sciml_bench.record.process import HostObservations, WorkerFacts

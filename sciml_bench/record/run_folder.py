@@ -14,7 +14,7 @@ from typing import Any
 
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.record.codec import parse
-from sciml_bench.record.lines import (
+from sciml_bench.record.jsonl import (
     DamagedLine,
     append_line,
     is_special,

@@ -7,10 +7,10 @@ import warnings
 from pathlib import Path
 
 from sciml_bench.errors import ProblemWarning, SciMLBenchError
-from sciml_bench.host.parent import end_with_parent
+from sciml_bench.host.processes.parent import end_with_parent
 from sciml_bench.problem import load_problem
-from sciml_bench.reference.making import make
-from sciml_bench.reference.proof import MOST_S
+from sciml_bench.reference.build import make
+from sciml_bench.reference.confirmation.proof import MOST_S
 from sciml_bench.reference.store import write
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sciml_bench.reference.case import LARGE, Case
-from sciml_bench.reference.radau import Settings
+from sciml_bench.reference.engine.case import LARGE, Case
+from sciml_bench.reference.engine.radau import Settings
 
 #: Components of a field share their units: small ones need not be followed as closely as large ones at first.
 FIELD_FLOOR = 1e-6

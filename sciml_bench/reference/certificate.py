@@ -4,10 +4,10 @@ The engine solves every problem twice, with different stage counts, arithmetic a
 are those that both runs have in common at every saved time. Both look for what might happen between their stages, and
 push components that are too small to be followed to opposite sides. A method of another family then confirms the
 solution, or an enclosure proves it, to digits which are then those of the certificate: see
-:mod:`sciml_bench.reference.second_method`. The gradient is certified to the digits that central differences on one
-mesh and the adjoint on the other have in common, each component by itself; one that all of them hold to be as small as
-rounding is next to the loss has none in common, and is zero. Invariants and an exact solution, where the problem
-declares them, must agree; published digits are compared and reported.
+:mod:`sciml_bench.reference.confirmation.second_method`. The gradient is certified to the digits that central
+differences on one mesh and the adjoint on the other have in common, each component by itself; one that all of them hold
+to be as small as rounding is next to the loss has none in common, and is zero. Invariants and an exact solution, where
+the problem declares them, must agree; published digits are compared and reported.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from flint import arb
 
-from sciml_bench.reference.adjoint import Derivatives, gradient
-from sciml_bench.reference.agreement import (
+from sciml_bench.reference.attempts import FIELD_FLOOR, LOWER_FLOOR, NEGLIGIBLE, opening_settings, tightened
+from sciml_bench.reference.confirmation.agreement import (
     COMPARE_BITS,
     FULLY,
     ROUNDING,
@@ -30,15 +30,15 @@ from sciml_bench.reference.agreement import (
     slope_digits,
     theta_part,
 )
-from sciml_bench.reference.attempts import FIELD_FLOOR, LOWER_FLOOR, NEGLIGIBLE, opening_settings, tightened
-from sciml_bench.reference.case import LARGE, Case
-from sciml_bench.reference.differences import central_differences
-from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.proof import LIMIT_SHARE, MOST_S
-from sciml_bench.reference.radau import BLOWS_UP, Settings, Trajectory, solve
-from sciml_bench.reference.second_method import Confirmation, Disagreement, confirm
-from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Say, Watch
+from sciml_bench.reference.confirmation.differences import central_differences
+from sciml_bench.reference.confirmation.proof import LIMIT_SHARE, MOST_S
+from sciml_bench.reference.confirmation.second_method import Confirmation, Disagreement, confirm
+from sciml_bench.reference.engine.adjoint import Derivatives, gradient
+from sciml_bench.reference.engine.case import LARGE, Case
+from sciml_bench.reference.engine.dynamics import FloatArray
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.radau import BLOWS_UP, Settings, Trajectory, solve
+from sciml_bench.reference.progress import LimitReached, ReferenceFailure, Say, Watch
 
 #: What certified means: one of these two.
 ENCLOSED, TWO_METHODS = "enclosed", "two methods agree"

@@ -16,8 +16,8 @@ from sympy import Expr
 
 from sciml_bench.errors import StoreError
 from sciml_bench.problem.model import Problem, to_double
-from sciml_bench.reference.adjoint import gradient
-from sciml_bench.reference.agreement import (
+from sciml_bench.reference.certificate import GRADIENT_DIGITS, SEED, Computation, compute
+from sciml_bench.reference.confirmation.agreement import (
     COMPARE_BITS,
     FULLY,
     compare,
@@ -25,15 +25,15 @@ from sciml_bench.reference.agreement import (
     gradient_digits,
     theta_part,
 )
-from sciml_bench.reference.case import LARGE, Case
-from sciml_bench.reference.certificate import GRADIENT_DIGITS, SEED, Computation, compute
-from sciml_bench.reference.differences import central_differences
-from sciml_bench.reference.dynamics import FloatArray
-from sciml_bench.reference.numbers import exact, matching_digits, precision
-from sciml_bench.reference.objective import ComponentAt
-from sciml_bench.reference.radau import Settings, Trajectory, solve
+from sciml_bench.reference.confirmation.differences import central_differences
+from sciml_bench.reference.engine.adjoint import gradient
+from sciml_bench.reference.engine.case import LARGE, Case
+from sciml_bench.reference.engine.dynamics import FloatArray
+from sciml_bench.reference.engine.numbers import exact, matching_digits, precision
+from sciml_bench.reference.engine.objective import ComponentAt
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.progress import Say, Watch
 from sciml_bench.reference.store import StoredReference
-from sciml_bench.reference.watch import Say, Watch
 
 # Holds published digits, of solutions and of gradients, against a high-precision computation.
 

@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from sciml_bench.reference.attempts import opening_settings
-from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS
-from sciml_bench.reference.double import EvaluationLimit, emitted_numpy, integrate
-from sciml_bench.reference.dynamics import Dynamics
-from sciml_bench.reference.step import DENSE_UNKNOWNS, bandwidth
-from sciml_bench.reference.watch import ReferenceFailure
+from sciml_bench.reference.double_precision import EvaluationLimit, emitted_numpy, integrate
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.dynamics import Dynamics
+from sciml_bench.reference.engine.step import DENSE_UNKNOWNS, bandwidth
+from sciml_bench.reference.progress import ReferenceFailure
 
 #: Seconds of one operation on balls, of one term of a product of their matrices, of bringing one number from balls to
 #: doubles and back, and of one multiplication in doubles.

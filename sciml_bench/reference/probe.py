@@ -164,7 +164,7 @@ def spans(problem: Problem) -> Iterator[Span]:
     """The equations of a single trajectory in doubles, stretch by stretch."""
     import numpy as np
 
-    from sciml_bench.reference.double import emitted_numpy
+    from sciml_bench.reference.double_precision import emitted_numpy
 
     numbers, functions = problem.numbers(), emitted_numpy(problem, as_written=True)
     p = np.array(numbers.p)

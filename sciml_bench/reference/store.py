@@ -19,7 +19,7 @@ import numpy as np
 from sciml_bench import __version__
 from sciml_bench.errors import StoreError
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.numbers import decimal
+from sciml_bench.reference.engine.numbers import decimal
 
 if TYPE_CHECKING:
     from sciml_bench.reference.certificate import Certified

@@ -14,8 +14,8 @@ import numpy as np
 
 from sciml_bench.problem.model import Problem, to_double
 from sciml_bench.record.task import Reference
+from sciml_bench.reference.progress import ONE_THREAD, ReferenceFailure
 from sciml_bench.reference.store import StoredReference, cache_path, find
-from sciml_bench.reference.watch import ONE_THREAD, ReferenceFailure
 
 #: A certified reference is computed on the way where its counted work is no more than what takes so long.
 AFFORDABLE_S = 60.0
@@ -90,8 +90,8 @@ def from_stored(stored: StoredReference) -> Reference:
 def _computed(problem: Problem, affordable_s: float, announce: Announce, proof_s: float | None) -> Reference | None:
     """A certified reference computed now and kept in the cache, when it is affordable and can be certified."""
     # The engine is only loaded when something is computed.
-    from sciml_bench.reference.case import Case
     from sciml_bench.reference.cost import describe_s, try_estimate_s
+    from sciml_bench.reference.engine.case import Case
 
     try:
         one_s = try_estimate_s(Case(next(problem.trajectories())))
@@ -153,8 +153,8 @@ def compute_apart(
 
 
 def _exact(problem: Problem) -> Reference | None:
-    from sciml_bench.reference.case import Case
-    from sciml_bench.reference.numbers import precision
+    from sciml_bench.reference.engine.case import Case
+    from sciml_bench.reference.engine.numbers import precision
 
     try:
         with precision(128):
@@ -192,8 +192,8 @@ def _published(problem: Problem) -> Reference | None:
 
 def _double(problem: Problem, announce: Announce) -> Reference | None:
     """Every trajectory twice in double precision, of a batch as many as the time allows, and what agrees."""
-    from sciml_bench.reference.cancellation import Unresolved, cancellation
-    from sciml_bench.reference.double import DoubleSolution, double_solution
+    from sciml_bench.reference.confirmation.cancellation import Unresolved, cancellation
+    from sciml_bench.reference.double_precision import DoubleSolution, double_solution
 
     announce(
         f"reference of {problem.name}: solving twice in double precision, at most {DOUBLE_S:.0f} s of processor time"

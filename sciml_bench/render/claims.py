@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.quantities import wrapped
+from sciml_bench.analysis.tables.formatting import wrapped
 from sciml_bench.claims.claim import Claim, Setting
 from sciml_bench.claims.conditions import UNKNOWN_FACTOR, Mark
 from sciml_bench.claims.judging import Judged, untested

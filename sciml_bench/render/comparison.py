@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.comparison.compare import Change, Compared, Comparison
 from sciml_bench.analysis.comparison.series import Quantity
-from sciml_bench.analysis.quantities import finite, wrapped
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.formatting import finite, wrapped
 from sciml_bench.stats.ratio import Ratio
 from sciml_bench.stats.verdict import Held, Verdict
 
@@ -84,9 +84,9 @@ def plain(comparison: Comparison) -> list[list[str]]:
             line.series.new_label,
             line.series.quantity,
             line.series.at,
-            quantities.duration(line.base_s),
-            quantities.duration(line.new_s),
-            quantities.ratio(line.judgement.ratio.estimate),
+            formatting.duration(line.base_s),
+            formatting.duration(line.new_s),
+            formatting.ratio(line.judgement.ratio.estimate),
             _interval(line.judgement.ratio),
             line.judgement.verdict,
             _p(line),
@@ -151,9 +151,9 @@ def _heading(labels: tuple[str, str]) -> str:
 
 
 def _row(line: Compared) -> str:
-    times = f"{quantities.duration(line.base_s)} → {quantities.duration(line.new_s)}"
+    times = f"{formatting.duration(line.base_s)} → {formatting.duration(line.new_s)}"
     ratio = line.judgement.ratio
-    measured = f"{quantities.ratio(ratio.estimate)} {_interval(ratio)}"
+    measured = f"{formatting.ratio(ratio.estimate)} {_interval(ratio)}"
     name = _SHORT[line.series.quantity]
     return f"  {name:<15} {times:<17}  {measured:<18} {line.judgement.verdict:<9} p {_p(line):<6} n {ratio.n}"
 
@@ -168,7 +168,7 @@ def _notes(line: Compared, at: bool = True) -> Iterator[str]:
     if line.judgement.verdict is Verdict.UNDECIDED and not series.bound:
         yield _undecided(line)
     if line.disagrees and line.check is not None:
-        yield f"the bootstrap disagrees: [{quantities.ratio(line.check.low)}, {quantities.ratio(line.check.high)}]"
+        yield f"the bootstrap disagrees: [{formatting.ratio(line.check.low)}, {formatting.ratio(line.check.high)}]"
     if line.left_out:
         yield f"without block {', '.join(map(str, line.left_out))}: no time on both sides"
     yield from series.notes
@@ -199,8 +199,8 @@ def _tail(comparison: Comparison, width: int) -> Iterator[str]:
         yield "geometric mean of the ratios, with its interval over the lines above"
         for quantity, mean in comparison.means.items():
             missing = f", {mean.missing} without a ratio" if mean.missing else ""
-            interval = f"[{quantities.ratio(mean.low)}, {quantities.ratio(mean.high)}]"
-            yield f"  {_SHORT[quantity]:<15}  {quantities.ratio(mean.estimate)} {interval} over {mean.n}{missing}"
+            interval = f"[{formatting.ratio(mean.low)}, {formatting.ratio(mean.high)}]"
+            yield f"  {_SHORT[quantity]:<15}  {formatting.ratio(mean.estimate)} {interval} over {mean.n}{missing}"
 
 
 def _rank(line: Compared) -> int:
@@ -213,7 +213,7 @@ def _p(line: Compared) -> str:
 
 
 def _interval(ratio: Ratio) -> str:
-    return f"[{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]"
+    return f"[{formatting.ratio(ratio.low)}, {formatting.ratio(ratio.high)}]"
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sciml_bench.analysis.quantities import wrapped
+from sciml_bench.analysis.tables.formatting import wrapped
 from sciml_bench.host.doctor.finding import Cure, Finding, Status
 
 _HEADINGS = {Status.DISTURBS: "disturbs", Status.NOTE: "to know"}

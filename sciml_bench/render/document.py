@@ -6,24 +6,24 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from sciml_bench.analysis.advice.answer import Answer
+from sciml_bench.analysis.advice.break_even import Choice
 from sciml_bench.analysis.analysis import Analysis, RankedTable
-from sciml_bench.analysis.answer import Answer
-from sciml_bench.analysis.break_even import Choice
 from sciml_bench.analysis.comparable import disturbed
+from sciml_bench.analysis.explanation.phase_breakdown import stack
 from sciml_bench.analysis.models import is_model, model_table
-from sciml_bench.analysis.phase_bars import stack
-from sciml_bench.analysis.quantities import finite
 from sciml_bench.analysis.ranking import QUANTITIES, Lead, Ranking
 from sciml_bench.analysis.reliability import document, shares
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.tables.formatting import finite
 from sciml_bench.analysis.tables.models import model_document
 from sciml_bench.analysis.tables.sweep import document as sweep_document
 from sciml_bench.analysis.tables.training import document as training_document
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.render.recommendation import advised_document
-from sciml_bench.stats.centre import Spread
+from sciml_bench.stats.location import Spread
 
 
 def run_document(analysis: Analysis) -> dict[str, Any]:

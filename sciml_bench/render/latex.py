@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.table import Column, Entry, Table, Unit
 from sciml_bench.analysis.tables.cells import paper_tables
+from sciml_bench.analysis.tables.table import Column, Entry, Table, Unit
 from sciml_bench.charts.chart import clean
 
 PREAMBLE = (

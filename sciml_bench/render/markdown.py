@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.table import Table
 from sciml_bench.analysis.tables.cells import paper_tables
+from sciml_bench.analysis.tables.table import Table
 from sciml_bench.charts.chart import clean
 
 # Brackets and hyphens inside a line are not markup once their partners are escaped.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from sciml_bench.analysis.recommendation import Recommendation, Way
+from sciml_bench.analysis.advice.recommendation import Recommendation, Way
 from sciml_bench.analysis.tables.recommendation import recommendation_table
 from sciml_bench.render.terminal import console_for, print_lines, print_table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sciml_bench import __version__
 from sciml_bench.analysis.comparable import machine_hash
-from sciml_bench.analysis.selftest import (
+from sciml_bench.analysis.selftest.figures import (
     BAND,
     EXCLUDED,
     JUDGED,
@@ -22,11 +22,11 @@ from sciml_bench.analysis.selftest import (
     calibrated,
     excluded,
 )
-from sciml_bench.analysis.selftest_store import STALE_DAYS, SelfTest, document, newest
+from sciml_bench.analysis.selftest.store import STALE_DAYS, SelfTest, document, newest
 from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
 from sciml_bench.stats.power import smallest_named
-from sciml_bench.stats.shares import Proportion
+from sciml_bench.stats.reliability import Proportion
 
 # From this share of disturbed processes on, the figures describe a busy machine.
 _MANY_NOISY = 0.25

@@ -16,23 +16,23 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sciml_bench.adapters.registry import CURED_BY
-from sciml_bench.analysis import phase_bars
-from sciml_bench.analysis.advice import unadvised
+from sciml_bench.analysis.advice.advice import unadvised
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
+from sciml_bench.analysis.explanation import phase_breakdown
 from sciml_bench.analysis.failures import Failure
 from sciml_bench.analysis.models import is_model, model_table
-from sciml_bench.analysis.notes import best_choice, bridges, doubts, family, verdicts
-from sciml_bench.analysis.quantities import wrapped
 from sciml_bench.analysis.reliability import batch_lines, drift_lines, stability_table
 from sciml_bench.analysis.rows import Target
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.sweep import axis_of, sweep_tables
-from sciml_bench.analysis.table import Entry, Table, Unit
 from sciml_bench.analysis.tables import advice as advice_tables
 from sciml_bench.analysis.tables import models as model_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.analysis.tables.cells import cell_table
+from sciml_bench.analysis.tables.footnotes import best_choice, bridges, doubts, family, verdicts
+from sciml_bench.analysis.tables.formatting import wrapped
 from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
+from sciml_bench.analysis.tables.table import Entry, Table, Unit
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.record.outcome import Outcome
@@ -303,15 +303,15 @@ def _print_reading(text: str, console: Console) -> None:
 
 def _print_stacks(cells: Sequence[CellSummary], console: Console) -> None:
     """Print where the time of each cell went."""
-    found = [item for item in map(phase_bars.stack, cells) if item is not None]
+    found = [item for item in map(phase_breakdown.stack, cells) if item is not None]
     if not found:
         return
     _say(console, "")
     _say(console, "where the time of a process went (median over the processes)")
     if not console.is_terminal:
-        print_lines([phase_bars.plain(item) for item in found], console)
+        print_lines([phase_breakdown.plain(item) for item in found], console)
         return
-    print_lines(phase_bars.lines(found, console.width), console)
+    print_lines(phase_breakdown.lines(found, console.width), console)
 
 
 def print_lines(lines: Iterable[str], console: Console) -> None:
@@ -327,7 +327,7 @@ def print_reading_help(summary: RunSummary, console: Console) -> None:
     _say(console, "")
     problems = {entry["name"]: entry for entry in summary.plan["problems"]}
     of_equations = any(cell.timed and not is_model(problems[cell.cell.problem]) for cell in summary.cells.values())
-    for text in (*((_READING_HELP,) if of_equations else ()), phase_bars.legend()):
+    for text in (*((_READING_HELP,) if of_equations else ()), phase_breakdown.legend()):
         for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
             _say(console, line, "dim")
 

@@ -12,10 +12,10 @@ from sciml_bench.adapters.as_given import adapter_of
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
-from sciml_bench.analysis import experience
-from sciml_bench.analysis.call_cost import CallCost, ladder, tolerances
-from sciml_bench.analysis.competitors import COUNT, nearest, within_reach
-from sciml_bench.analysis.recommendation import Recommendation, Way, recommendation
+from sciml_bench.analysis.advice import experience
+from sciml_bench.analysis.advice.call_cost import CallCost, ladder, tolerances
+from sciml_bench.analysis.advice.competitors import COUNT, nearest, within_reach
+from sciml_bench.analysis.advice.recommendation import Recommendation, Way, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import UsageError
@@ -153,7 +153,7 @@ class Asked:
     @property
     def doubts(self) -> Iterator[str]:
         """Observations about the problem, and whether double precision can have the requested accuracy."""
-        from sciml_bench.reference.character import character
+        from sciml_bench.reference.diagnostics import character
 
         found = character(self.entry.problem)
         yield from found.lines

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import reduce_record
+from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.run.executor import Silent, Step
@@ -37,11 +37,11 @@ class Finished:
 def _facts(record: Record) -> list[str]:
     process = reduce_record(record)
     ok = sum(point.outcome is Outcome.OK for point in process.points)
-    facts = [f"1st gradient {quantities.duration(process.first_gradient_process_s)}"]
+    facts = [f"1st gradient {formatting.duration(process.first_gradient_process_s)}"]
     timed = [point for point in process.points if point.gradient.seconds is not None]
     if timed:
         where = f"rtol {timed[-1].rtol:g}" if timed[-1].batch is None else f"batch {timed[-1].batch}"
-        facts.append(f"gradient {quantities.duration(timed[-1].gradient.seconds)} at {where}")
+        facts.append(f"gradient {formatting.duration(timed[-1].gradient.seconds)} at {where}")
     facts.append(f"points {ok}/{len(process.points)}")
     trained = record.training
     if trained is not None:

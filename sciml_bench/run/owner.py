@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sciml_bench.errors import StoreError
-from sciml_bench.host import identity
+from sciml_bench.host.processes import identity
 from sciml_bench.record.codec import decode, parse
-from sciml_bench.record.lines import is_special, store_error
+from sciml_bench.record.jsonl import is_special, store_error
 from sciml_bench.record.text import printable
 
 OWNER = "owner.json"

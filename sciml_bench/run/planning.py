@@ -18,7 +18,7 @@ from sciml_bench.record.run_folder import Run, runs_in
 from sciml_bench.record.task import SOLVERS
 
 if TYPE_CHECKING:
-    from sciml_bench.analysis.power import Spread
+    from sciml_bench.analysis.selftest.power import Spread
 
 # The newest runs are looked at for what cells took, and for how processes spread.
 RUNS_LOOKED_AT = 20
@@ -102,7 +102,7 @@ def earlier_costs(folder: Path, profile: str) -> Mapping[str, float]:
 
 def newest_spread(folder: Path) -> Spread | None:
     """Return how processes spread in the newest run that shows it."""
-    from sciml_bench.analysis.power import spread_of
+    from sciml_bench.analysis.selftest.power import spread_of
     from sciml_bench.analysis.summary import summarise
 
     for run in newest_runs(folder):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sciml_bench.analysis.competitors import block_costs
+from sciml_bench.analysis.advice.competitors import block_costs
 from sciml_bench.engine.interface import Ended, Engine, Happening, Measured, OneByOne, OnHappening
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.purpose import Advised
-from sciml_bench.record.endings import is_starved
 from sciml_bench.record.record import Record
+from sciml_bench.record.retry_policy import is_starved
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.race import Race
 

@@ -13,9 +13,9 @@ from itertools import groupby
 
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
-from sciml_bench.record.endings import RESULTS, Nothing, is_starved, measured_something, settled
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Placement, Record
+from sciml_bench.record.retry_policy import RESULTS, Nothing, is_starved, measured_something, settled
 from sciml_bench.record.run_folder import Run
 
 AGAIN = 1

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
-from sciml_bench.analysis.call_cost import CallCost, call_cost
-from sciml_bench.analysis.competitors import NEAR
+from sciml_bench.analysis.advice.call_cost import CallCost, call_cost
+from sciml_bench.analysis.advice.competitors import NEAR
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
 from sciml_bench.engine.limits import Limits

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.selftest import ROLES, SLOW_DOWNS, Times, roles
-from sciml_bench.analysis.selftest_store import Writer
+from sciml_bench.analysis.selftest.figures import ROLES, SLOW_DOWNS, Times, roles
+from sciml_bench.analysis.selftest.store import Writer
 from sciml_bench.engine.group import measure_group
 from sciml_bench.engine.limits import Limits
 from sciml_bench.plan.plan import Settings, make_plan
@@ -20,7 +20,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.task import Task
-from sciml_bench.stats.centre import process_median
+from sciml_bench.stats.location import process_median
 
 _PROGRAM = "sciml_bench.measure.selftest:slowed"
 _CELL = "lotka-volterra/scipy/rk45/forward/eager/float64/cpu"

@@ -14,8 +14,9 @@ from sciml_bench.adapters.base import Adapter
 from sciml_bench.engine.cell_session import measures_energy
 from sciml_bench.engine.interface import Engine
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.host import strays, temporary
+from sciml_bench.host import temporary
 from sciml_bench.host.environment import environment_facts
+from sciml_bench.host.processes import strays
 from sciml_bench.plan.cells import Slot
 from sciml_bench.plan.plan import Plan
 from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash

@@ -23,7 +23,7 @@ from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.errors import StoreError
 from sciml_bench.host.environment import environment_facts
 from sciml_bench.record.codec import decode_json, encode_json
-from sciml_bench.record.lines import append_line, mend_end, numbered_lines, sealed, store_error, write_whole
+from sciml_bench.record.jsonl import append_line, mend_end, numbered_lines, sealed, store_error, write_whole
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import ENVIRONMENT, PLAN, RECORDS, environment_hash, is_record, read_object

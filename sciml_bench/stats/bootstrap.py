@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.stats.centre import logs
+from sciml_bench.stats.location import logs
 from sciml_bench.stats.student import check_confidence, critical_t
 
 # Problems drawn again: how far a mean over the problems of a run would move with other ones like these.

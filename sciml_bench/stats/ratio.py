@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from sciml_bench.stats.centre import exp, logs, mean_and_sd
-from sciml_bench.stats.serial import autocorrelation
+from sciml_bench.stats.autocorrelation import autocorrelation
+from sciml_bench.stats.location import exp, logs, mean_and_sd
 from sciml_bench.stats.student import check_confidence, critical_t, two_sided_p
 
 Block = TypeVar("Block", bound=Any)
@@ -168,7 +168,7 @@ def with_fixed(ratio: Ratio, sd: float, df: float) -> Ratio:
 
 def with_alike(ratio: Ratio, factor: float) -> Ratio:
     """The ratio where the mean over blocks scatters ``factor`` times as much as for independent ones, since neighbours
-    are correlated (:mod:`sciml_bench.stats.serial`): a wider interval and a larger p.
+    are correlated (:mod:`sciml_bench.stats.autocorrelation`): a wider interval and a larger p.
 
     An error that is the same in every process has no blocks, and is not widened.
     """

@@ -19,9 +19,10 @@ Two bets are held at once, with half of the stake each:
 
 The second is exact for normal log ratios, the first for any that scatter by no more. Both take blocks as independent of
 each other. Blocks that resemble their neighbours say less: below a factor of :data:`DRIFT` the scatter of their mean is
-widened by what their autocorrelation, with a margin since it is hardly known, allows for (``stats/serial.py``), and as
-fewer than :data:`SOON` blocks do not show any, these are evidence of a factor of :data:`PLAIN` alone. What heavier
-tails, disturbed processes and autocorrelation leave of the promise is simulated in ``tests/stats/test_race.py``.
+widened by what their autocorrelation, with a margin since it is hardly known, allows for
+(``stats/autocorrelation.py``), and as fewer than :data:`SOON` blocks do not show any, these are evidence of a factor of
+:data:`PLAIN` alone. What heavier tails, disturbed processes and autocorrelation leave of the promise is simulated in
+``tests/stats/test_race.py``.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sciml_bench.stats.centre import mean_and_sd
-from sciml_bench.stats.serial import FEWEST, MOST, autocorrelation, error, widening
+from sciml_bench.stats.autocorrelation import FEWEST, MOST, autocorrelation, error, widening
+from sciml_bench.stats.location import mean_and_sd
 
 SCATTER = 0.3
 """The standard deviation of a block's log ratio that is taken as known until a pair shows more. On quiet machines it is

@@ -9,7 +9,7 @@ from enum import StrEnum
 from statistics import NormalDist
 from typing import TypeVar
 
-from sciml_bench.stats import serial
+from sciml_bench.stats import autocorrelation
 from sciml_bench.stats.ratio import Ratio, with_alike
 from sciml_bench.stats.student import critical_t
 
@@ -119,7 +119,7 @@ def judge(
     *,
     independent: int | None = None,
     runs_known: bool = True,
-    earlier: serial.Earlier | None = None,
+    earlier: autocorrelation.Earlier | None = None,
 ) -> dict[Key, Judgement]:
     """Judge all comparisons of one stated family together, in its order.
 
@@ -133,7 +133,7 @@ def judge(
     else.
 
     Intervals, and below a factor of 2 probabilities, allow for the autocorrelation of neighbouring blocks
-    (:mod:`sciml_bench.stats.serial`). That is estimated from all comparisons of the family together and from
+    (:mod:`sciml_bench.stats.autocorrelation`). That is estimated from all comparisons of the family together and from
     ``earlier`` series of the machine: a few blocks alone do not determine it. ``independent`` of the comparisons are
     mutually independent (by default all).
 
@@ -196,15 +196,15 @@ class _Alike:
     independent: int
     factors: tuple[float, ...]
     series: tuple[bool, ...]
-    earlier: serial.Earlier | None
+    earlier: autocorrelation.Earlier | None
 
     @classmethod
-    def of(cls, ratios: Sequence[Ratio], independent: int | None, earlier: serial.Earlier | None) -> _Alike:
+    def of(cls, ratios: Sequence[Ratio], independent: int | None, earlier: autocorrelation.Earlier | None) -> _Alike:
         known = [None if ratio.serial is None else (ratio.serial, ratio.n) for ratio in ratios]
         found = tuple(item for item in known if item is not None)
         among = len(found) if independent is None else independent
-        coefficients = iter(serial.allowed(found, among, earlier))
-        factors = tuple(1.0 if item is None else serial.widening(next(coefficients)) for item in known)
+        coefficients = iter(autocorrelation.allowed(found, among, earlier))
+        factors = tuple(1.0 if item is None else autocorrelation.widening(next(coefficients)) for item in known)
         return cls(found, among, factors, tuple(item is not None for item in known), earlier)
 
     def planned(self, n: int) -> float:
@@ -212,9 +212,12 @@ class _Alike:
         if not self.found:
             return 1.0
         # The next run's estimate will lie above this one with the same probability as below; 1.5 leaves 80 % below.
-        own = max(0.0, serial.central(self.found)), 1.5 * serial.margin(self.found, self.independent, n)
-        coefficient = serial.common(*own, self.earlier)
-        return serial.widening(min(coefficient, serial.WORST))
+        own = (
+            max(0.0, autocorrelation.central(self.found)),
+            1.5 * autocorrelation.margin(self.found, self.independent, n),
+        )
+        coefficient = autocorrelation.common(*own, self.earlier)
+        return autocorrelation.widening(min(coefficient, autocorrelation.WORST))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.purpose import SCREEN
 from sciml_bench.record.codec import parse
 from sciml_bench.record.decode_error import UnknownMember
-from sciml_bench.record.lines import numbered_lines, unsealed
+from sciml_bench.record.jsonl import numbered_lines, unsealed
 from sciml_bench.record.record import Record, fields_of
 from sciml_bench.record.task import AT, CALLS, SOLVE, Cell
 

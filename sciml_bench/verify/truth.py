@@ -14,8 +14,8 @@ import numpy as np
 
 from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.errors import SciMLBenchError
-from sciml_bench.measure.gradient_scoring import gradient_scores
-from sciml_bench.measure.scoring import solve_scores
+from sciml_bench.measure.scoring.gradient import gradient_scores
+from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Scores

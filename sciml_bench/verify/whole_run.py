@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from sciml_bench.plan.cells import labels
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.purpose import SCREEN
-from sciml_bench.record.endings import RESULTS, Nothing, settled
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.process import STARTUP
 from sciml_bench.record.record import Record
+from sciml_bench.record.retry_policy import RESULTS, Nothing, settled
 from sciml_bench.record.run_folder import LOCKS
 from sciml_bench.verify.evidence import Intent
 

@@ -18,7 +18,7 @@ from adapters.cells import build, source_task
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Program
 from sciml_bench.emit import source
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import check_blocking, gradient_call, solve_call, timed
 from sciml_bench.problem import Problem, catalog, load_problem
 from sciml_bench.problem.variant import family

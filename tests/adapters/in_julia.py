@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import build, catalog_task, lotka_volterra_error, robertson_errors, source_task
 
 from sciml_bench.adapters.julia import ADAPTER
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import solve_call, timed
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import SolverFailure

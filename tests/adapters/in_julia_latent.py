@@ -24,9 +24,9 @@ from sciml_bench.emit import source
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Cell, Point, Reference
-from sciml_bench.reference.around import Around
-from sciml_bench.reference.case import ObservedLoss
-from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.engine.around import Around
+from sciml_bench.reference.engine.case import ObservedLoss
+from sciml_bench.reference.engine.numbers import precision
 from sciml_bench.reference.truth import truth
 
 POINT = Point(1e-10, 1e-10)

@@ -23,9 +23,9 @@ from sciml_bench.adapters import registry
 from sciml_bench.emit import source
 from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Cell, Point, Sampling, Task
-from sciml_bench.reference.adjoint import gradient
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.radau import Settings, solve
+from sciml_bench.reference.engine.adjoint import gradient
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.radau import Settings, solve
 
 POINT = Point(1e-8, 1e-10)
 #: Far beyond what doubles show, and quick.

@@ -19,7 +19,7 @@ from stubs.models import model
 
 from sciml_bench.adapters.base import calls_of
 from sciml_bench.adapters.registry import adapter
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.protocol import End, Event, PointDone, TrainingDone
 from sciml_bench.measure.worker import measure
 from sciml_bench.models import truth

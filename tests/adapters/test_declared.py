@@ -15,7 +15,7 @@ from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Adapter, Cost, Look, Method
 from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.analysis.loaded_run import read_run
-from sciml_bench.charts.kinds import charts
+from sciml_bench.charts.catalog import charts
 from sciml_bench.cli.main import main
 from sciml_bench.plan.cost import estimate_s
 from sciml_bench.plan.plan import Settings, make_plan

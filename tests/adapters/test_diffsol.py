@@ -16,7 +16,7 @@ from sciml_bench.adapters.base import DEFAULT, Facts
 from sciml_bench.adapters.diffsol import ADAPTER, MATRICES
 from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.emit import source
-from sciml_bench.emit.elementary import functions_of
+from sciml_bench.emit.symbolic.elementary import functions_of
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.script import script_of_cell
 from sciml_bench.problem import catalog

@@ -13,7 +13,7 @@ from sciml_bench.adapters.base import Facts
 from sciml_bench.adapters.registry import adapter
 from sciml_bench.adapters.scipy.integrators import Integrate, by_solve_ivp, integrate
 from sciml_bench.adapters.time_grid import Segment
-from sciml_bench.analysis.experience import way_of
+from sciml_bench.analysis.advice.experience import way_of
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.task import LANDING, Cell

@@ -15,7 +15,9 @@ from sciml_bench.adapters.scipy import ADAPTER, newton
 from sciml_bench.adapters.scipy import newton as layout
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.adapters.scipy.structure import Structure, groups, narrowest, structure
-from sciml_bench.emit import scalar_jacobian, source, variation
+from sciml_bench.emit import source
+from sciml_bench.emit.arrays import scalar_jacobian
+from sciml_bench.emit.symbolic import variation
 from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Numbers, Point
 

@@ -12,7 +12,7 @@ from adapters.cells import build, one_state, source_task
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.protocol import Phases
 from sciml_bench.measure.training import train
 from sciml_bench.problem.load import load_problem

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stubs.reported import plan, point, record
 
-from sciml_bench.analysis.advice import Advice, advice, kind_of, unadvised
+from sciml_bench.analysis.advice.advice import Advice, advice, kind_of, unadvised
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare, tables

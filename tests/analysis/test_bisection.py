@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sciml_bench.analysis.bisection import Bisection, bisected, is_bad, worst
-from sciml_bench.analysis.releases import Change, Found
+from sciml_bench.analysis.releases.bisection import Bisection, bisected, is_bad, worst
+from sciml_bench.analysis.releases.releases import Change, Found
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.ratio import Ratio
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis import notes as remarks
-from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.advice.break_even import choice
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.analysis.tables import footnotes as remarks
 
 
 def rows(costs, blocks=3):

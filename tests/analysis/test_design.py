@@ -8,7 +8,7 @@ import random
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.power import ASSUMED, Spread, sights, spread_of
+from sciml_bench.analysis.selftest.power import ASSUMED, Spread, sights, spread_of
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.plan.profiles import NAMES, profile_named
 

@@ -9,8 +9,8 @@ import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.devices import moved, sentences
-from sciml_bench.analysis.notes import doubts
 from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.tables.footnotes import doubts
 from sciml_bench.record.task import Cell
 
 CPU = cell("tsit5")

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.analysis.experience import WORST, Features, Known, Measured, expected, of_run, read, shipped, write
+from sciml_bench.analysis.advice.experience import (
+    WORST,
+    Features,
+    Known,
+    Measured,
+    expected,
+    of_run,
+    read,
+    shipped,
+    write,
+)
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.problems import entry_named
 from sciml_bench.record.outcome import Outcome

@@ -7,8 +7,8 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.failures import broken, cell_tally, failures, one_line, rerun_command
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.record.endings import RESULTS
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.retry_policy import RESULTS
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from stubs import paged
 
-from sciml_bench.analysis.fairness import Item, Side, State, checklist, tally
+from sciml_bench.analysis.explanation.fairness import Item, Side, State, checklist, tally
 from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.analysis.rows import compare
 from sciml_bench.record.task import Cell

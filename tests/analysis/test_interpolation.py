@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.interpolation import interpolation_lines
+from sciml_bench.analysis.explanation.interpolation import interpolation_lines
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.task import LANDING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sciml_bench.analysis.no_way import advice_without_a_way
+from sciml_bench.analysis.advice.no_way import advice_without_a_way
 
 BLOWS_UP = (
     "step_underflow: SciPy stopped in the segment from t = 0: Illegal input detected (internal error).",

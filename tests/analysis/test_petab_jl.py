@@ -9,8 +9,8 @@ from analysis.test_recommendation import ADVISED, looked
 from stubs import doses
 from stubs.reported import cell
 
-from sciml_bench.analysis.petab_jl import compared, defaults
-from sciml_bench.analysis.recommendation import recommendation
+from sciml_bench.analysis.advice.petab_jl import compared, defaults
+from sciml_bench.analysis.advice.recommendation import recommendation
 from sciml_bench.problem import load_problem
 from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Cell

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.call_cost import ladder as usable
-from sciml_bench.analysis.call_cost import tolerances
-from sciml_bench.analysis.competitors import MOST, nearest, replayed, within_reach
+from sciml_bench.analysis.advice.call_cost import ladder as usable
+from sciml_bench.analysis.advice.call_cost import tolerances
+from sciml_bench.analysis.advice.competitors import MOST, nearest, replayed, within_reach
+from sciml_bench.analysis.advice.recommendation import of_problem, recommendation
 from sciml_bench.analysis.process_summary import reduce_record
-from sciml_bench.analysis.recommendation import of_problem, recommendation
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.plan.purpose import RACE, Advised
 from sciml_bench.record.outcome import Outcome

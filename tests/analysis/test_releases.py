@@ -8,7 +8,7 @@ import pytest
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.releases import FIRST, Change, Found, changes
+from sciml_bench.analysis.releases.releases import FIRST, Change, Found, changes
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis import notes as remarks
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.analysis.tables import footnotes as remarks
 from sciml_bench.record.process import COMPILED, REPLACED
 
 

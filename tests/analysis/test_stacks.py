@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis import phase_bars as stacks
+from sciml_bench.analysis.explanation import phase_breakdown as stacks
 from sciml_bench.analysis.summary import summarise
 
 PHASES = {

@@ -8,11 +8,11 @@ import random
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis import notes as remarks
-from sciml_bench.analysis.break_even import choice
+from sciml_bench.analysis.advice.break_even import choice
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
 from sciml_bench.analysis.rows import compare, tables
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.analysis.tables import footnotes as remarks
 from sciml_bench.stats.verdict import Verdict
 
 

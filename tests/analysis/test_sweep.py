@@ -19,7 +19,7 @@ from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.analysis.tables import sweep as sweep_text
-from sciml_bench.charts.kinds import across
+from sciml_bench.charts.catalog import across
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run

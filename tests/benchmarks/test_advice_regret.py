@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis import experience
+from sciml_bench.analysis.advice import experience
 from sciml_bench.record.task import Cell
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -6,8 +6,8 @@ import pytest
 from stubs import drawn
 
 from sciml_bench.analysis.summary import RunSummary
+from sciml_bench.charts.catalog import across, of_problem
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.kinds import across, of_problem
 
 
 @pytest.fixture(scope="session")

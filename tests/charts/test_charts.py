@@ -14,13 +14,13 @@ from stubs import drawn
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench import api
+from sciml_bench.analysis.advice.break_even import choice
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.break_even import choice
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.charts.catalog import KINDS, across, of_problem
 from sciml_bench.charts.chart import chart_name, charts_document, clean
 from sciml_bench.charts.kind import ProblemKind
-from sciml_bench.charts.kinds import KINDS, across, of_problem
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 
@@ -150,7 +150,7 @@ def test_steady_has_the_segments_between_the_change_points(charts):
 
 
 def test_long_loops_are_thinned_and_lose_no_spike():
-    from sciml_bench.charts.steady import _thinned
+    from sciml_bench.charts.kinds.run_sequence import _thinned
 
     ratios = [1.0] * 2000
     ratios[777], ratios[1234] = 9.0, 0.1
@@ -342,7 +342,7 @@ def test_the_document_is_plain_json(charts):
 def test_data_needs_no_matplotlib():
     code = (
         "import sys; sys.path.insert(0, 'tests'); from stubs import drawn;"
-        "from sciml_bench.charts.kinds import across, of_problem; s = drawn.summary();"
+        "from sciml_bench.charts.catalog import across, of_problem; s = drawn.summary();"
         "charts = [*of_problem(s, 'robertson'), *across(s)]; assert len(charts) > 10;"
         "assert 'matplotlib' not in sys.modules"
     )

@@ -14,8 +14,8 @@ from matplotlib.image import imread
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart
 from sciml_bench.charts.markers import AT_MOST, SHAPES
-from sciml_bench.charts.picture import PNG_DPI as DPI
-from sciml_bench.charts.picture import figure_of
+from sciml_bench.charts.raster import PNG_DPI as DPI
+from sciml_bench.charts.raster import figure_of
 from sciml_bench.charts.style import INK
 
 RED = "#d5405e"

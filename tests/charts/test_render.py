@@ -16,7 +16,7 @@ from stubs import drawn
 from sciml_bench.adapters.declared import declarations
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.charts import markers
-from sciml_bench.charts.kinds import of_problem
+from sciml_bench.charts.catalog import of_problem
 from sciml_bench.charts.style import INK, Palette, configuration
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.record.task import Cell
@@ -97,7 +97,7 @@ def test_the_same_bytes_twice(charts, tmp_path, suffix):
 def test_the_same_bytes_in_another_process(charts, inline):
     code = (
         "import sys; sys.path.insert(0, 'tests'); from stubs import drawn;"
-        "from sciml_bench.charts.kinds import of_problem;"
+        "from sciml_bench.charts.catalog import of_problem;"
         "sys.stdout.buffer.write(next(of_problem(drawn.summary(), 'robertson', ('work-precision',))).svg().encode())"
     )
     elsewhere = {**os.environ, "PYTHONHASHSEED": "1"}
@@ -116,7 +116,7 @@ def test_a_style_of_the_users_changes_nothing(charts, tmp_path):
 def test_a_page_and_an_svg_file_need_no_matplotlib(tmp_path):
     code = (
         "import sys; sys.path.insert(0, 'tests'); from pathlib import Path; from stubs import drawn;"
-        "from sciml_bench.charts.kinds import of_problem; chart = next(of_problem(drawn.summary(), 'robertson'));"
+        "from sciml_bench.charts.catalog import of_problem; chart = next(of_problem(drawn.summary(), 'robertson'));"
         f"chart.svg(); chart.save(Path({str(tmp_path)!r}) / 'a.svg'); assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,8 +19,8 @@ from sciml_bench.cli.main import main
 from sciml_bench.export import query
 from sciml_bench.export.views import insert_raw
 from sciml_bench.problem.load import load_problem
-from sciml_bench.record import lines
-from sciml_bench.record.lines import whole, write_whole
+from sciml_bench.record import jsonl
+from sciml_bench.record.jsonl import whole, write_whole
 
 RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
 
@@ -197,7 +197,7 @@ def test_a_line_too_long_for_a_record_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     longest = max(map(len, (RUN / "records.jsonl").read_bytes().splitlines())) + 2
-    for module in (lines, query):
+    for module in (jsonl, query):
         monkeypatch.setattr(module, "LONGEST_LINE_BYTES", longest)
     # DuckDB's own limit is stated in the text of its question.
     monkeypatch.setattr(query, "insert_raw", lambda *args: insert_raw(*args).replace(str(2**26), str(longest)))
@@ -211,7 +211,7 @@ def test_a_line_too_long_for_a_record_is_left_out(
     assert "left out, since they hold no record: 1 lines" in printed.err
     assert main(["verify", str(run)]) == exits.CHECK_FAILED
     assert "INVALID lines: every line is a record" in capsys.readouterr().out
-    assert [number for number, _ in lines.numbered_lines(run / "records.jsonl")] == list(range(1, 56))
+    assert [number for number, _ in jsonl.numbered_lines(run / "records.jsonl")] == list(range(1, 56))
 
 
 def test_an_interruption_while_the_command_is_imported_has_no_traceback():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stubs import drawn
 
-from sciml_bench.charts.kinds import KINDS
+from sciml_bench.charts.catalog import KINDS
 
 
 @pytest.fixture

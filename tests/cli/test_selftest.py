@@ -13,7 +13,7 @@ from stubs.points import changed
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
-from sciml_bench.analysis.selftest import ROLES
+from sciml_bench.analysis.selftest.figures import ROLES
 from sciml_bench.cli import options as exits
 from sciml_bench.host.lock import host_lock
 from sciml_bench.plan.profiles import profile_named

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from stubs.uv_program import use_uv
 
-from sciml_bench.analysis.releases import Change, Found
+from sciml_bench.analysis.releases.releases import Change, Found
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.releases import Releases
 from sciml_bench.errors import UsageError

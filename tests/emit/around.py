@@ -11,9 +11,9 @@ from emit.networks import module
 from flint import arb
 
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.around import Around
-from sciml_bench.reference.case import ObservedLoss
-from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.engine.around import Around
+from sciml_bench.reference.engine.case import ObservedLoss
+from sciml_bench.reference.engine.numbers import precision
 
 Values = tuple[np.ndarray, float]
 

@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from emit import random_problems
 
 from sciml_bench.emit import source
-from sciml_bench.emit.array_writer import ArrayWriter
-from sciml_bench.emit.arrays import by_numbers
+from sciml_bench.emit.arrays.array_writer import ArrayWriter
+from sciml_bench.emit.arrays.scalar_problems import by_numbers
 from sciml_bench.emit.context import Context
-from sciml_bench.emit.elementary import in_elementary_functions
-from sciml_bench.emit.forms import NotArrays
+from sciml_bench.emit.symbolic.elementary import in_elementary_functions
+from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from sciml_bench.emit.scalar import scalarise
+from sciml_bench.emit.symbolic.scalar import scalarise
 from sciml_bench.problem.model import Problem
 
 

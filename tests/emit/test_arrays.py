@@ -10,10 +10,10 @@ from emit import apart
 from needs import skip_without
 
 from sciml_bench.emit import source
-from sciml_bench.emit.array_writer import ArrayWriter
-from sciml_bench.emit.arrays import WORTH, by_numbers, has_arrays, operations
+from sciml_bench.emit.arrays.array_writer import ArrayWriter
+from sciml_bench.emit.arrays.scalar_problems import WORTH, by_numbers, has_arrays, operations
 from sciml_bench.emit.context import Context
-from sciml_bench.emit.forms import NotArrays
+from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem

@@ -10,7 +10,7 @@ from emit import apart
 from needs import skip_without
 
 from sciml_bench.emit import source
-from sciml_bench.emit.field_matrix import LARGEST, has_field_matrix
+from sciml_bench.emit.arrays.field_matrix import LARGEST, has_field_matrix
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 

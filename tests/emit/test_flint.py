@@ -13,12 +13,12 @@ from flint import arb
 from sympy import Expr, Rational, S, Symbol
 
 from sciml_bench.emit.flint import flint_source
-from sciml_bench.emit.graph import UnsupportedExpression
-from sciml_bench.emit.scalar import ScalarSystem
-from sciml_bench.problem.operators import Where
-from sciml_bench.problem.roots import Span
-from sciml_bench.reference.dynamics import Dynamics
-from sciml_bench.reference.numbers import exact, matching_digits, precision
+from sciml_bench.emit.symbolic.graph import UnsupportedExpression
+from sciml_bench.emit.symbolic.scalar import ScalarSystem
+from sciml_bench.problem.discontinuities.roots import Span
+from sciml_bench.problem.language.operators import Where
+from sciml_bench.reference.engine.dynamics import Dynamics
+from sciml_bench.reference.engine.numbers import exact, matching_digits, precision
 
 T = Symbol("t", real=True)
 Y = tuple(Symbol(f"y_{i}", real=True) for i in range(2))

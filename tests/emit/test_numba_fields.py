@@ -15,8 +15,8 @@ from needs import skip_without
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
 from sciml_bench.problem import catalog, load_problem
+from sciml_bench.problem.language.locality import MOST_TERMS, why_not_local
 from sciml_bench.problem.model import Problem
-from sciml_bench.problem.structure import MOST_TERMS, why_not_local
 
 skip_without("numba")
 

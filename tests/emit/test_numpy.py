@@ -10,8 +10,9 @@ import pytest
 from emit.evaluation import evaluate, sample
 from needs import skip_without
 
-from sciml_bench.emit import scalar_jacobian, source
-from sciml_bench.emit.elementary import filled, in_elementary_functions
+from sciml_bench.emit import source
+from sciml_bench.emit.arrays import scalar_jacobian
+from sciml_bench.emit.symbolic.elementary import filled, in_elementary_functions
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import sciml_bench
-from sciml_bench.host.variables import count_cache_files, make_caches, worker_variables
+from sciml_bench.host.environment_variables import count_cache_files, make_caches, worker_variables
 
 INHERITED = {
     "HOME": "/home/ada",

@@ -21,7 +21,7 @@ from sciml_bench.engine import worker_process as watch
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.process_tree import ProcessTree
-from sciml_bench.measure.patience import Patience, Used
+from sciml_bench.measure.deadline import Patience, Used
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf

@@ -11,7 +11,7 @@ import pytest
 
 CHILD = """
 import time
-from sciml_bench.host.parent import end_with_parent
+from sciml_bench.host.processes.parent import end_with_parent
 end_with_parent()
 print("ready", flush=True)
 time.sleep(600)

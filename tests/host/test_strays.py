@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sciml_bench.host import strays
-from sciml_bench.host.identity import started
+from sciml_bench.host.processes import strays
+from sciml_bench.host.processes.identity import started
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs /proc")
 

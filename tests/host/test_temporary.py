@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.host import identity, temporary
+from sciml_bench.host import temporary
+from sciml_bench.host.processes import identity
 
 KILLED = """
 import os, signal

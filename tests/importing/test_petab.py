@@ -16,7 +16,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_petab
 from sciml_bench.problem import load_problem
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.making import certified
+from sciml_bench.reference.build import certified
 
 P = np.array([0.5, 2.0, 0.2])
 

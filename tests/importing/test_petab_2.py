@@ -14,7 +14,7 @@ from sciml_bench.importing.importer import of_petab
 from sciml_bench.importing.petab.priors import truncated_prior
 from sciml_bench.importing.petab.tables import library
 from sciml_bench.problem import load_problem
-from sciml_bench.reference.making import certified
+from sciml_bench.reference.build import certified
 
 P = np.array([0.5, 2.0, 0.2])
 

@@ -6,7 +6,7 @@ import pytest
 from stubs import programs, turn_programs
 from stubs.clock import FakeTime
 
-from sciml_bench.host import process
+from sciml_bench.host.processes import process
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure import protocol as baton_module
 from sciml_bench.measure import sampling
 from sciml_bench.measure.protocol import Event, PhaseDone, PointDone, SharedTurnToken, TurnToken, Waits, decode, encode

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from stubs.clock import FakeClock
 
-from sciml_bench.host.process import Displacements
+from sciml_bench.host.processes.process import Displacements
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from stubs.clock import FakeClock
 from stubs.tasks import reference, stub_task
 
-from sciml_bench.measure import gradient_check
 from sciml_bench.measure.protocol import Enter, Event, PointDone, decode, encode
+from sciml_bench.measure.scoring import gradient_check
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Scores

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sciml_bench.measure.gradient_scoring import gradient_scores
+from sciml_bench.measure.scoring.gradient import gradient_scores
 from sciml_bench.problem import catalog
 from sciml_bench.record.point import Scores
 from sciml_bench.record.task import Block, Point, Reference, Theta

@@ -12,7 +12,7 @@ import pytest
 from stubs.latents import stochastic
 
 from sciml_bench.emit import invariants_source
-from sciml_bench.measure.scoring import Invariants
+from sciml_bench.measure.scoring.solution import Invariants
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure import loop_checks
 from sciml_bench.measure.protocol import Event, PointDone, decode, encode
 from sciml_bench.measure.worker import measure

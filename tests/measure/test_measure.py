@@ -10,7 +10,7 @@ import pytest
 from stubs.clock import FakeClock
 from stubs.tasks import RATES, reference, stub_task
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure import point_runner
 from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, decode, encode
 from sciml_bench.measure.worker import measure

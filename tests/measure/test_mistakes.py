@@ -12,7 +12,7 @@ from stubs import programs
 from stubs.clock import FakeClock
 from stubs.tasks import stub_task
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.protocol import Event, PointDone, decode, encode
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome

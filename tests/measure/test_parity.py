@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sciml_bench.measure.scoring import BOUNDS, gradient_parity, output_scores
+from sciml_bench.measure.scoring.solution import BOUNDS, gradient_parity, output_scores
 from sciml_bench.models.weights import directions
 from sciml_bench.record.model_task import ModelTruth
 

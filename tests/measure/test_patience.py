@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sciml_bench.measure.patience import MOST_WALL, Patience, Used, patience_of_this_process, used_now
+from sciml_bench.measure.deadline import MOST_WALL, Patience, Used, patience_of_this_process, used_now
 from sciml_bench.record.outcome import Outcome
 
 

@@ -11,7 +11,7 @@ from stubs import programs
 from stubs.clock import FakeClock
 from stubs.tasks import stub_task
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import (
     Call,
     Loop,

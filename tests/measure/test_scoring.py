@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from sciml_bench.measure.scoring import solve_scores
+from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.record.task import Reference
 
 TRUTH = ((1.0, 0.0, 100.0), (2.0, 0.0, 1e-6))

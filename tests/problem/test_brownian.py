@@ -16,8 +16,8 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.plan.problems import entries
 from sciml_bench.plan.selection import Selection
 from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.control import Brownian
-from sciml_bench.problem.structure import parts
+from sciml_bench.problem.language.locality import parts
+from sciml_bench.problem.tables.control import Brownian
 from sciml_bench.problem.variant import family
 
 

@@ -14,7 +14,7 @@ from stubs.doses import CONDITIONS, MEASUREMENTS, TEXT, made
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem import load_problem, variant
 from sciml_bench.problem.model import to_double
-from sciml_bench.reference.making import certified
+from sciml_bench.reference.build import certified
 
 P = np.array([0.5, 2.0, 0.2])
 

@@ -6,7 +6,7 @@ import pytest
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem import catalog
-from sciml_bench.problem.dependence import depends_on_theta
+from sciml_bench.problem.language.dependence import depends_on_theta
 from sciml_bench.problem.load import load_problem
 
 TEXT = """

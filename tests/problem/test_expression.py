@@ -7,9 +7,9 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.problem.expression import MAX_DEPTH, MAX_LENGTH, ExpressionError, Scope, Typed, parse
+from sciml_bench.problem.language.expression import MAX_DEPTH, MAX_LENGTH, ExpressionError, Scope, Typed, parse
+from sciml_bench.problem.language.operators import Item, Where
 from sciml_bench.problem.model import symbol
-from sciml_bench.problem.operators import Item, Where
 
 X, Y, U = symbol("x"), symbol("y"), symbol("u")
 

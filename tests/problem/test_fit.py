@@ -12,8 +12,8 @@ from stubs.measured import TEXT, measured, negative_log_likelihood, negative_log
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.model import Problem, to_double
-from sciml_bench.reference import making
-from sciml_bench.reference.making import certified
+from sciml_bench.reference import build
+from sciml_bench.reference.build import certified
 from sciml_bench.reference.statement import on_scales, statement_of
 
 YS, P = np.array([[1.3, 0.6], [0.8, 0.9], [0.5, 1.1], [0.3, 1.2]]), np.array([0.5, 2.0, 0.2])
@@ -114,7 +114,7 @@ def test_a_parameter_may_be_estimated_by_its_logarithm(tmp_path):
     plain = measured(tmp_path)
     assert problem.p == plain.p
     linear, scaled = (
-        on_scales(statement_of(making.make(item, lambda _: None, float("inf"))[0]), item) for item in (plain, problem)
+        on_scales(statement_of(build.make(item, lambda _: None, float("inf"))[0]), item) for item in (plain, problem)
     )
     assert list(scaled.gradient) == ["log10(k)", "x0", "sd"]
     expected = float(linear.gradient["k"].value) * 0.5 * np.log(10)

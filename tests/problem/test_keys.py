@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.problem import batches, control, keys, load, loss, networks, quantities, training
+from sciml_bench.problem import keys, load
 from sciml_bench.problem.keys import Choice, Flag, Key, Table, Whole
 from sciml_bench.problem.reader import Document
+from sciml_bench.problem.tables import batch, control, declarations, loss, networks, training
 
-MODULES = (batches, control, load, loss, networks, quantities, training)
+MODULES = (batch, control, load, loss, networks, declarations, training)
 READ = {
     f"{module.__name__.rpartition('.')[2]}.{name}": key
     for module in MODULES

@@ -11,9 +11,9 @@ import pytest
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem import Problem
+from sciml_bench.problem.language.matrix import MAX_FACTORS
 from sciml_bench.problem.load import load_problem
-from sciml_bench.problem.matrix import MAX_FACTORS
-from sciml_bench.reference.making import certified
+from sciml_bench.reference.build import certified
 from sciml_bench.render.html import mathml
 
 FILE = Path(__file__).parents[1] / "emit" / "data" / "compartments.toml"

@@ -11,7 +11,7 @@ import pytest
 import sympy
 from flint import acb, arb, arb_series, ctx
 
-from sciml_bench.problem.removable import (
+from sciml_bench.problem.language.removable import (
     CosMoment,
     ExpMoment,
     Moment,
@@ -21,7 +21,7 @@ from sciml_bench.problem.removable import (
     without_removable_points,
     written_out,
 )
-from sciml_bench.reference import moments
+from sciml_bench.reference.confirmation import moments
 
 X = sympy.Symbol("x", real=True)
 KINDS: list[tuple[str, type[Moment], Callable[[Any], Any]]] = [

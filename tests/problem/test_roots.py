@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Rational, S, Symbol, cos, exp, log, pi, sin, sqrt, tan
 
-from sciml_bench.problem.balls import bits, value
-from sciml_bench.problem.roots import Span, Undecided, sign_changes, sign_of_number
+from sciml_bench.problem.discontinuities.balls import bits, value
+from sciml_bench.problem.discontinuities.roots import Span, Undecided, sign_changes, sign_of_number
 
 T = Symbol("t", real=True)
 TEN = Span(S.Zero, S(10))

@@ -10,9 +10,9 @@ import pytest
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem import Problem
+from sciml_bench.problem.language.operators import Floor
 from sciml_bench.problem.load import load_problem
 from sciml_bench.problem.model import to_double
-from sciml_bench.problem.operators import Floor
 
 TEXT = """
 spec = 1

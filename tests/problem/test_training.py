@@ -11,7 +11,7 @@ from stubs.small_problems import ORBIT
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.schema import schema
-from sciml_bench.problem.training import OPTIMISERS, TRAINING
+from sciml_bench.problem.tables.training import OPTIMISERS, TRAINING
 from sciml_bench.record.task import Task, Training
 
 TABLE = {"optimiser": '"adam"', "learning_rate": "0.05", "steps": "300", "rtol": "1e-7", "atol": "1e-9"}

@@ -14,7 +14,7 @@ import pytest
 from stubs.records import stub_measurement, stub_record
 from stubs.tasks import stub_task
 
-from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import (
     MAX_STORED_TRAJECTORIES,

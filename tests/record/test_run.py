@@ -15,8 +15,8 @@ import pytest
 from stubs.records import stub_record
 
 from sciml_bench.errors import StoreError
-from sciml_bench.record import lines
-from sciml_bench.record.lines import DamagedLine, append_line
+from sciml_bench.record import jsonl
+from sciml_bench.record.jsonl import DamagedLine, append_line
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run, environment_hash
 
@@ -240,7 +240,7 @@ def test_damaged_plan_is_a_store_error(tmp_path: Path, text: str):
 def test_the_names_of_new_files_reach_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A file whose folder was not written is lost with its content when the machine loses power."""
     synced: list[Path] = []
-    monkeypatch.setattr(lines, "sync_folder", lambda folder: synced.append(Path(folder)))
+    monkeypatch.setattr(jsonl, "sync_folder", lambda folder: synced.append(Path(folder)))
     run = new_run(tmp_path)
     assert set(synced) == {run.folder}
     synced.clear()

@@ -7,12 +7,12 @@ import pytest
 from flint import arb
 from stubs.latents import latent
 
-from sciml_bench.reference.around import Around
-from sciml_bench.reference.case import Case
+from sciml_bench.reference.build import certified
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.differences import PERTURBATION
-from sciml_bench.reference.making import certified
-from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.confirmation.differences import PERTURBATION
+from sciml_bench.reference.engine.around import Around
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import precision
 
 STEP = arb(PERTURBATION)
 

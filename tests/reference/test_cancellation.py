@@ -9,8 +9,8 @@ import pytest
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import truth as module
-from sciml_bench.reference.cancellation import Unresolved, cancellation
-from sciml_bench.reference.double import double_solution
+from sciml_bench.reference.confirmation.cancellation import Unresolved, cancellation
+from sciml_bench.reference.double_precision import double_solution
 
 TEXT = """
 spec = 1

@@ -14,15 +14,15 @@ from sciml_bench.errors import StoreError
 from sciml_bench.problem import catalog, load_problem
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import store
-from sciml_bench.reference.agreement import COMPARE_BITS, slope_digits
 from sciml_bench.reference.attempts import opening_settings
-from sciml_bench.reference.case import Case
+from sciml_bench.reference.build import SOLUTION_ONLY
 from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.check import _other_settings, check
-from sciml_bench.reference.making import SOLUTION_ONLY
-from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.confirmation.agreement import COMPARE_BITS, slope_digits
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import precision
+from sciml_bench.reference.progress import ReferenceFailure
 from sciml_bench.reference.store import StoredReference, read, reference_path, stored_reference, write
-from sciml_bench.reference.watch import ReferenceFailure
 
 
 def made(problem: Problem) -> StoredReference:

@@ -9,7 +9,7 @@ import pytest
 
 from sciml_bench.problem import catalog
 from sciml_bench.problem.load import load_problem
-from sciml_bench.reference.character import Character, character
+from sciml_bench.reference.diagnostics import Character, character
 
 DECAY = """\
 spec = 1

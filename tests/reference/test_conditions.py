@@ -18,17 +18,17 @@ from stubs.small_problems import Load
 
 from sciml_bench.emit import source
 from sciml_bench.emit.diffsl import FUNCTIONS
-from sciml_bench.emit.elementary import functions_of
+from sciml_bench.emit.symbolic.elementary import functions_of
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem import load_problem
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
 from sciml_bench.reference.cost import estimate_s
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.radau import Settings, solve
-from sciml_bench.reference.watch import ReferenceFailure
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.radau import Settings, solve
+from sciml_bench.reference.progress import ReferenceFailure
 
 SETTINGS = Settings(18, 1e-19)
 

@@ -10,14 +10,14 @@ from flint import arb
 
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference import differences as paths
-from sciml_bench.reference.adjoint import gradient
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.differences import Difference, central_differences
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.step import NewtonMatrix
-from sciml_bench.reference.tangent import Change, Tangent
+from sciml_bench.reference.confirmation import differences as paths
+from sciml_bench.reference.confirmation.differences import Difference, central_differences
+from sciml_bench.reference.engine.adjoint import gradient
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.predictor import Change, Tangent
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.engine.step import NewtonMatrix
 
 SETTINGS = Settings(16, 1e-17)
 
@@ -176,7 +176,7 @@ def test_two_evaluations_of_each_stage_are_enough(monkeypatch: pytest.MonkeyPatc
 def test_a_perturbation_that_is_too_wide_is_seen(monkeypatch: pytest.MonkeyPatch, robertson: Problem):
     case = Case(robertson)
     trajectory = meshed(case)
-    monkeypatch.setattr("sciml_bench.reference.differences.PERTURBATION", 1e-3)
+    monkeypatch.setattr("sciml_bench.reference.confirmation.differences.PERTURBATION", 1e-3)
     found = differences(case, trajectory)
     assert max(one.digits for one in found) < 8
     assert np.all(np.isfinite([float(one.value) for one in found]))

@@ -9,12 +9,18 @@ import pytest
 from stubs.small_problems import Load
 
 from sciml_bench.problem import Problem, catalog
-from sciml_bench.reference import double
-from sciml_bench.reference.case import Case
+from sciml_bench.reference import double_precision
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.double import DoubleSolution, double_solution, emitted_numpy, integrate, sudden_changes
+from sciml_bench.reference.double_precision import (
+    DoubleSolution,
+    double_solution,
+    emitted_numpy,
+    integrate,
+    sudden_changes,
+)
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.progress import LimitReached, ReferenceFailure
 from sciml_bench.reference.truth import truth
-from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
 PULSE = """
 spec = 1
@@ -53,7 +59,7 @@ def test_the_attack_is_one(load: Load):
     """Two tolerances agree on a solution that has not seen the pulse."""
     problem = load(PULSE.replace("WIDTH", "1e-3"))
     functions = emitted_numpy(problem)
-    one, other = (integrate(problem, functions, "DOP853", *pair, math.inf)[0] for pair in double._TOLERANCES)
+    one, other = (integrate(problem, functions, "DOP853", *pair, math.inf)[0] for pair in double_precision._TOLERANCES)
     assert np.max(np.abs(one)) < 1e-6
     assert np.max(np.abs(one - other)) < 1e-9
 
@@ -82,14 +88,14 @@ def test_digits_hold_against_certified_ones(name: str):
 
 def test_families_that_disagree_lower_the_digits(load: Load, monkeypatch: pytest.MonkeyPatch):
     problem = load(PULSE.replace("WIDTH", "0.5"))
-    original = double.integrate
+    original = double_precision.integrate
 
     def wrong(problem, functions, method, *rest, **more):
         rows, calls = original(problem, functions, method, *rest, **more)
         return (rows * (1 + 1e-4) if method == "Radau" else rows), calls
 
     good = double_solution(problem, 60.0)
-    monkeypatch.setattr(double, "integrate", wrong)
+    monkeypatch.setattr(double_precision, "integrate", wrong)
     found = double_solution(problem, 60.0)
     assert good.digits.min() > 8
     assert 3.5 < found.digits.min() < 4.5
@@ -141,7 +147,7 @@ def test_a_trajectory_that_fails_is_not_left_out_of_the_truth(load: Load, monkey
             raise ReferenceFailure("the solution blows up")
         return double_solution(part, 60.0)
 
-    monkeypatch.setattr("sciml_bench.reference.double.double_solution", second_fails)
+    monkeypatch.setattr("sciml_bench.reference.double_precision.double_solution", second_fails)
     said: list[str] = []
     assert truth(problem, affordable_s=1e-9, announce=said.append) is None
     assert "the solution blows up; its errors are not scored" in said[-1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from stubs.latents import stochastic
 
-from sciml_bench.reference.case import Case
 from sciml_bench.reference.cost import estimate_s
-from sciml_bench.reference.double import double_solution
-from sciml_bench.reference.radau import Settings, solve
+from sciml_bench.reference.double_precision import double_solution
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.radau import Settings, solve
 
 
 def test_double_precision_agrees_with_the_engine_and_the_cost_is_known(tmp_path):

@@ -11,9 +11,9 @@ from flint import arb
 from stubs.small_problems import Load
 
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.enclosure import Enclosure, NotEnclosed, enclose
-from sciml_bench.reference.numbers import precision
+from sciml_bench.reference.confirmation.enclosure import Enclosure, NotEnclosed, enclose
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import precision
 
 
 def one(equation: str, time: str = "t1 = 2", initial: str = "1") -> str:

@@ -8,10 +8,10 @@ from stubs.small_problems import Load
 from sympy import Rational
 
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.watch import ReferenceFailure
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.progress import ReferenceFailure
 
 SETTINGS = Settings(18, 1e-19)
 

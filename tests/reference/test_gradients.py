@@ -11,15 +11,15 @@ from flint import arb, arb_mat
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference import check as published
-from sciml_bench.reference.adjoint import gradient
-from sciml_bench.reference.case import Case
 from sciml_bench.reference.check import compare_published
-from sciml_bench.reference.differences import central_differences
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.objective import ComponentAt, DeclaredLoss
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.step import newton_matrix, solve_stages
-from sciml_bench.reference.tableau import radau
+from sciml_bench.reference.confirmation.differences import central_differences
+from sciml_bench.reference.engine.adjoint import gradient
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.objective import ComponentAt, DeclaredLoss
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.engine.step import newton_matrix, solve_stages
+from sciml_bench.reference.engine.tableau import radau
 
 SETTINGS = Settings(15, 1e-17)
 

@@ -11,11 +11,11 @@ import pytest
 from flint import arb
 
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.differences import central_differences
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.objective import ComponentAt
-from sciml_bench.reference.radau import Settings, solve
+from sciml_bench.reference.confirmation.differences import central_differences
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.objective import ComponentAt
+from sciml_bench.reference.engine.radau import Settings, solve
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9, 1e-12])

@@ -11,11 +11,11 @@ from stubs.conditions import one
 from stubs.small_problems import Load
 
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference.case import Case
+from sciml_bench.reference.build import make
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.making import make
-from sciml_bench.reference.numbers import exact, matching_digits, precision
-from sciml_bench.reference.watch import ReferenceFailure
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import exact, matching_digits, precision
+from sciml_bench.reference.progress import ReferenceFailure
 
 Formula = Callable[[arb, arb], arb]
 """The solution at a time, for a value of k."""

@@ -8,10 +8,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse import identity, kron
 
-from sciml_bench.reference import step as newton
-from sciml_bench.reference.dynamics import Segment
-from sciml_bench.reference.step import StepFailure, factorise
-from sciml_bench.reference.tableau import radau
+from sciml_bench.reference.engine import step as newton
+from sciml_bench.reference.engine.dynamics import Segment
+from sciml_bench.reference.engine.step import StepFailure, factorise
+from sciml_bench.reference.engine.tableau import radau
 
 H = 0.02
 

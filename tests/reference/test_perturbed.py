@@ -11,8 +11,8 @@ import pytest
 from stubs.small_problems import Load
 
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference import perturbed
-from sciml_bench.reference.perturbed import draws
+from sciml_bench.reference.confirmation import perturbed
+from sciml_bench.reference.confirmation.perturbed import draws
 
 
 def refuse(line: str) -> None:

@@ -10,16 +10,16 @@ from flint import arb
 from stubs.small_problems import ORBIT, Load
 
 from sciml_bench.problem import catalog
-from sciml_bench.reference import making as batch
-from sciml_bench.reference import proof, second_method
-from sciml_bench.reference.case import Case
+from sciml_bench.reference import build as batch
+from sciml_bench.reference.build import certified
 from sciml_bench.reference.certificate import Certified, certify
-from sciml_bench.reference.making import certified
-from sciml_bench.reference.numbers import precision
-from sciml_bench.reference.proof import FULLY, predicted_steps, prove, proved_digits
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.second_method import confirm
-from sciml_bench.reference.watch import ReferenceFailure, Watch
+from sciml_bench.reference.confirmation import proof, second_method
+from sciml_bench.reference.confirmation.proof import FULLY, predicted_steps, prove, proved_digits
+from sciml_bench.reference.confirmation.second_method import confirm
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import precision
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.progress import ReferenceFailure, Watch
 
 QUIET = Watch(lambda _: None, float("inf"))
 

@@ -13,9 +13,9 @@ import pytest
 
 from sciml_bench.problem import Problem
 from sciml_bench.problem.load import load_problem
+from sciml_bench.reference.build import certified
 from sciml_bench.reference.certificate import Certified
-from sciml_bench.reference.character import character
-from sciml_bench.reference.making import certified
+from sciml_bench.reference.diagnostics import character
 
 FOLDER = Path(__file__).parent / "public"
 RIGHT = {

@@ -7,10 +7,10 @@ from flint import arb
 from stubs.small_problems import Load
 
 from sciml_bench.problem import catalog
-from sciml_bench.reference.case import Case
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.watch import ReferenceFailure
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.progress import ReferenceFailure
 
 PLAIN, RESOLVED = Settings(18, 5e-19), Settings(18, 5e-19, resolved=True)
 

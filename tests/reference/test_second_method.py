@@ -11,14 +11,14 @@ from stubs.small_problems import Load
 
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference import second_method
-from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.radau import Settings, Trajectory, solve
-from sciml_bench.reference.second_method import confirm
-from sciml_bench.reference.watch import LimitReached, ReferenceFailure, Watch
-from sciml_bench.reference.witness import Care, witness
+from sciml_bench.reference.confirmation import second_method
+from sciml_bench.reference.confirmation.hermite_obreshkov import Care, witness
+from sciml_bench.reference.confirmation.second_method import confirm
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.radau import Settings, Trajectory, solve
+from sciml_bench.reference.progress import LimitReached, ReferenceFailure, Watch
 
 
 def one(equation: str, time: str = "t1 = 2", initial: str = "1") -> str:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from sciml_bench.reference.numbers import matching_digits, precision
-from sciml_bench.reference.tableau import radau
+from sciml_bench.reference.engine.numbers import matching_digits, precision
+from sciml_bench.reference.engine.tableau import radau
 
 
 def test_the_three_stage_method_is_radau5():

@@ -14,14 +14,14 @@ from stubs.small_problems import ORBIT, Load
 from sciml_bench.errors import StoreError
 from sciml_bench.problem import catalog
 from sciml_bench.problem.model import Problem
-from sciml_bench.reference import making
+from sciml_bench.reference import build
 from sciml_bench.reference import truth as module
-from sciml_bench.reference.case import Case
 from sciml_bench.reference.certificate import Certified, certify
 from sciml_bench.reference.cost import describe_s, estimate_s
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.progress import LimitReached, ReferenceFailure
 from sciml_bench.reference.store import cache_path, reference_path, stored_reference, write
 from sciml_bench.reference.truth import truth
-from sciml_bench.reference.watch import LimitReached, ReferenceFailure
 
 PUBLISHED = """
 [[published]]
@@ -174,15 +174,15 @@ def test_time_that_others_use_strikes_no_limit(orbit: Problem, monkeypatch: pyte
 
 
 def test_a_solution_is_kept_where_only_its_gradient_is_not_certified(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
-    certified = making.certified
+    certified = build.certified
 
     def refused(problem: Problem, say: Any, limit_s: float, gradients: bool, proof_s: float) -> Certified:
         if gradients:
             raise ReferenceFailure("adjoint and differences disagree")
         return certified(problem, say, limit_s, gradients, proof_s)
 
-    monkeypatch.setattr(making, "certified", refused)
-    stored, missing = making.make(orbit)
+    monkeypatch.setattr(build, "certified", refused)
+    stored, missing = build.make(orbit)
     assert "adjoint and differences disagree" in missing
     assert "solution is certified" in missing
     write(stored, reference_path(orbit))
@@ -196,7 +196,7 @@ def test_a_solution_is_kept_where_only_its_gradient_is_not_certified(orbit: Prob
 def test_what_has_no_certified_solution_either_fails_with_the_first_reason(load: Load):
     text = 'spec = 1\nname = "burst"\ntitle = "Burst"\n[time]\nt1 = 2\n[states]\ny = 1\n[equations]\ny = "y**2"\n'
     with pytest.raises(ReferenceFailure, match="blows up"):
-        making.make(load(text))
+        build.make(load(text))
 
 
 def test_an_engine_that_dies_is_reported(orbit: Problem, monkeypatch: pytest.MonkeyPatch):

@@ -11,10 +11,10 @@ from stubs.small_problems import Load
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.problem.model import to_double
-from sciml_bench.reference.case import Case
+from sciml_bench.reference.build import make
 from sciml_bench.reference.certificate import certify
-from sciml_bench.reference.making import make
-from sciml_bench.reference.watch import ReferenceFailure
+from sciml_bench.reference.engine.case import Case
+from sciml_bench.reference.progress import ReferenceFailure
 
 HEAD = """
 spec = 1

@@ -12,7 +12,7 @@ from stubs.carried import new_run
 from stubs.records import stub_measurement
 from stubs.suite import stub_adapters
 
-from sciml_bench.analysis.competitors import replayed
+from sciml_bench.analysis.advice.competitors import replayed
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
 from sciml_bench.engine.limits import Limits

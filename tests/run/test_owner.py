@@ -14,7 +14,7 @@ import pytest
 from stubs.carried import made_plan, new_run, noisy_at, use
 
 from sciml_bench.errors import StoreError
-from sciml_bench.host import identity
+from sciml_bench.host.processes import identity
 from sciml_bench.record.run_folder import Run
 from sciml_bench.run import owner
 from sciml_bench.run.merge import merge

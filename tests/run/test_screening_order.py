@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from sciml_bench.analysis import experience
-from sciml_bench.analysis.call_cost import CallCost
-from sciml_bench.analysis.competitors import NEAR
-from sciml_bench.analysis.experience import Features, turns, way_of
+from sciml_bench.analysis.advice import experience
+from sciml_bench.analysis.advice.call_cost import CallCost
+from sciml_bench.analysis.advice.competitors import NEAR
+from sciml_bench.analysis.advice.experience import Features, turns, way_of
 from sciml_bench.plan.purpose import SCREEN, Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 from sciml_bench.run.screening import Order
-from sciml_bench.stats.breakeven import Cost
+from sciml_bench.stats.break_even import Cost
 
 ADVISED = Advised(SCREEN, "gradient", 1000, 1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.across import GeometricMean, Profile, geometric_mean, performance_profile
+from sciml_bench.stats.aggregate import GeometricMean, Profile, geometric_mean, performance_profile
 
 ratios = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
 costs = st.one_of(st.none(), st.floats(1e-6, 1e6))

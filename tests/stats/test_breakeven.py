@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.breakeven import Cost, best, break_even, even_range, overtakes
+from sciml_bench.stats.break_even import Cost, best, break_even, even_range, overtakes
 from sciml_bench.stats.ratio import paired_ratio
 
 # Whole numbers, so that totals are exact and can be tried out.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from sciml_bench.stats.linear import coefficient, fit, level
+from sciml_bench.stats.effects import coefficient, fit, level
 
 RANDOM = np.random.default_rng(5)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 from stats.noise import process_medians, times
 
-from sciml_bench.stats.centre import centre, iterations
+from sciml_bench.stats.location import centre, iterations
 from sciml_bench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
 from sciml_bench.stats.verdict import Verdict, judge
 

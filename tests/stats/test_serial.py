@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sciml_bench.stats import serial
+from sciml_bench.stats import autocorrelation
 from sciml_bench.stats.ratio import Ratio, paired_ratio, with_fixed
 from sciml_bench.stats.verdict import Held, Verdict, judge
 
@@ -22,25 +22,25 @@ def series(random: np.random.Generator, coefficient: float, shape: tuple[int, ..
 
 
 def test_alternating_and_drifting():
-    assert serial.autocorrelation([1, -1, 1, -1, 1, -1]) == pytest.approx(-5 / 6)
-    drifting = serial.autocorrelation(list(range(20)))
+    assert autocorrelation.autocorrelation([1, -1, 1, -1, 1, -1]) == pytest.approx(-5 / 6)
+    drifting = autocorrelation.autocorrelation(list(range(20)))
     assert drifting is not None
     assert drifting > 0.8
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3, 4], [2.0] * 9, [0.1 + 1e-16] * 4 + [0.1] * 4])
 def test_what_tells_nothing(values):
-    assert serial.autocorrelation(values) is None
+    assert autocorrelation.autocorrelation(values) is None
 
 
 @pytest.mark.parametrize("n", [10, 20])
 @pytest.mark.parametrize("coefficient", [0.0, 0.5])
 def test_the_estimate_is_right_on_average(n, coefficient):
     random = np.random.default_rng([n, int(10 * coefficient)])
-    found = [serial.autocorrelation(each) for each in series(random, coefficient, (4000, n)).tolist()]
+    found = [autocorrelation.autocorrelation(each) for each in series(random, coefficient, (4000, n)).tolist()]
     known = [(r, n) for r in found if r is not None]
-    assert serial.central(known) == pytest.approx(coefficient, abs=0.04)
-    assert np.std([r for r, _ in known]) == pytest.approx(serial.error(n), rel=0.12)
+    assert autocorrelation.central(known) == pytest.approx(coefficient, abs=0.04)
+    assert np.std([r for r, _ in known]) == pytest.approx(autocorrelation.error(n), rel=0.12)
 
 
 @pytest.mark.parametrize("n", [5, 10, 20, 30])
@@ -50,17 +50,19 @@ def test_the_widening_holds_the_level(n, coefficient):
     found = series(random, coefficient, (3000, n)).tolist()
     ratios = [paired_ratio([1.0] * n, np.exp(each).tolist()) for each in found]
     t = [abs(math.log(ratio.estimate)) / ratio.error for ratio in ratios if ratio.error]
-    limit = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}[n] * serial.widening(coefficient)
+    limit = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}[n] * autocorrelation.widening(coefficient)
     assert np.mean(np.array(t) > limit) == pytest.approx(0.05, abs=0.018)
 
 
 def test_many_series_tell_what_one_does_not():
     random = np.random.default_rng(3)
-    independent = [(serial.autocorrelation(each) or 0.0, 10) for each in series(random, 0.0, (40, 10)).tolist()]
-    alike = [(serial.autocorrelation(each) or 0.0, 10) for each in series(random, 0.9, (40, 10)).tolist()]
-    assert max(serial.allowed([(-0.1, 10)], 1)) > 0.4
-    assert float(np.median(serial.allowed(independent, 40))) < 0.2
-    assert set(serial.allowed(alike, 40)) == {serial.WORST}
+    independent = [
+        (autocorrelation.autocorrelation(each) or 0.0, 10) for each in series(random, 0.0, (40, 10)).tolist()
+    ]
+    alike = [(autocorrelation.autocorrelation(each) or 0.0, 10) for each in series(random, 0.9, (40, 10)).tolist()]
+    assert max(autocorrelation.allowed([(-0.1, 10)], 1)) > 0.4
+    assert float(np.median(autocorrelation.allowed(independent, 40))) < 0.2
+    assert set(autocorrelation.allowed(alike, 40)) == {autocorrelation.WORST}
 
 
 def test_one_that_drifts_among_many_that_do_not_is_held_by_itself():
@@ -143,7 +145,7 @@ def test_a_judgement_keeps_the_p_of_its_ratio():
     assert found.low < ratio.low < ratio.high < found.high
 
 
-EARLIER = serial.Earlier(0.05, 0.1)
+EARLIER = autocorrelation.Earlier(0.05, 0.1)
 
 
 def test_two_cells_with_five_processes_are_told_apart_once_the_machine_is_known():
@@ -176,8 +178,8 @@ def test_a_machine_that_drifts_more_than_before_names_no_winners(coefficient: fl
 
 def test_earlier_series_weigh_by_their_error():
     own = 0.3, 0.33
-    assert serial.common(*own, None) == pytest.approx(0.63)
-    assert serial.common(*own, serial.Earlier(0.05, 1e-6)) == pytest.approx(0.05, abs=1e-4)
-    assert serial.common(*own, serial.Earlier(0.05, 1e6)) == pytest.approx(0.63, abs=1e-3)
-    far = serial.common(0.9, 0.11, serial.Earlier(0.05, 0.01))
+    assert autocorrelation.common(*own, None) == pytest.approx(0.63)
+    assert autocorrelation.common(*own, autocorrelation.Earlier(0.05, 1e-6)) == pytest.approx(0.05, abs=1e-4)
+    assert autocorrelation.common(*own, autocorrelation.Earlier(0.05, 1e6)) == pytest.approx(0.63, abs=1e-3)
+    far = autocorrelation.common(0.9, 0.11, autocorrelation.Earlier(0.05, 0.01))
     assert far == pytest.approx(1.01), "the machine is another now"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.shares import share, stability
+from sciml_bench.stats.reliability import share, stability
 
 counts = st.integers(0, 500)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from stats.noise import process_medians
 
+from sciml_bench.stats.error_rates import trials
 from sciml_bench.stats.ratio import paired_ratio
-from sciml_bench.stats.trials import trials
 
 RANDOM = np.random.default_rng(12)
 BASE, SAME = (process_medians(RANDOM, 1, 40)[0].tolist() for _ in range(2))

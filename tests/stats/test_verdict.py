@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from stats.noise import process_medians
 
+from sciml_bench.stats.autocorrelation import autocorrelation
 from sciml_bench.stats.ratio import Ratio, paired_ratio
-from sciml_bench.stats.serial import autocorrelation
 from sciml_bench.stats.verdict import FEW_PROCESSES, Judgement, Verdict, judge
 
 OPPOSITE = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 
 
 class FakeClock(Clock):

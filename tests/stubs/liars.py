@@ -15,8 +15,8 @@ import numpy as np
 from stubs.programs import Decay
 
 from sciml_bench.adapters.base import FloatArray
-from sciml_bench.host import process
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes import process
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.record.task import Point, Task
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
-from sciml_bench.host.process import Clock
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task

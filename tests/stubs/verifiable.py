@@ -14,8 +14,8 @@ import numpy as np
 from stubs.records import stub_measurement
 from stubs.tasks import TIMES, reference, stub_task
 
-from sciml_bench.measure.gradient_scoring import gradient_scores
-from sciml_bench.measure.scoring import solve_scores
+from sciml_bench.measure.scoring.gradient import gradient_scores
+from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.plan.cells import Planned, blocks, input_seed
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.profiles import profile_named

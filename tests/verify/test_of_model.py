@@ -11,7 +11,7 @@ from stubs.points import changed
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
-from sciml_bench.measure.scoring import BOUNDS, gradient_parity, output_scores, slopes_of
+from sciml_bench.measure.scoring.solution import BOUNDS, gradient_parity, output_scores, slopes_of
 from sciml_bench.models.weights import directions
 from sciml_bench.record.model_task import EXTENDED, ModelTruth
 from sciml_bench.record.outcome import Outcome

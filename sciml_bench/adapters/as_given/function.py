@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.importing.python_function import Call, from_file
-from sciml_bench.importing.trees import Key
+from sciml_bench.importing.python.function import Call, from_file
+from sciml_bench.importing.python.trees import Key
 from sciml_bench.record.task import Task
 
 

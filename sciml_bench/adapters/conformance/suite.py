@@ -132,7 +132,7 @@ def _reference(expected: Expected, numbers: Numbers) -> Reference | None:
 
 def _facts(name: str, known: KnownProblem, stiff: bool) -> Facts:
     # Loading needs SymPy; listing cells does not.
-    from sciml_bench.emit.elementary import functions_of
+    from sciml_bench.emit.symbolic.elementary import functions_of
 
     problem = known.load()
     numbers = problem.numbers()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.conformance import checks
-from sciml_bench.host.parent import end_with_parent
+from sciml_bench.host.processes.parent import end_with_parent
 from sciml_bench.record.task import Task
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.julia.installation import present
-from sciml_bench.host.parent import end_with_parent
+from sciml_bench.host.processes.parent import end_with_parent
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sciml_bench.analysis.comparison.compare import Comparison, compare_runs, compare_selections, why_no_repeat
 from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
-from sciml_bench.analysis.selftest_store import earlier
+from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.errors import UsageError
 from sciml_bench.plan.selection import compile_keyword
-from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.run_folder import Run, find_run, runs_in
 
 BAND = 0.05

@@ -11,14 +11,14 @@ from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.comparison.series import Quantity, Series, different_cells, same_cell
 from sciml_bench.analysis.comparison.sides import Difference, Side, changes, refusals
 from sciml_bench.analysis.failures import one_line
-from sciml_bench.analysis.quantities import tolerance
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.stats.across import GeometricMean, geometric_mean
+from sciml_bench.analysis.tables.formatting import tolerance
+from sciml_bench.stats.aggregate import GeometricMean, geometric_mean
+from sciml_bench.stats.autocorrelation import Earlier
 from sciml_bench.stats.bootstrap import Check, hierarchical_ratio
-from sciml_bench.stats.centre import mean_and_sd
 from sciml_bench.stats.front import on_axis
+from sciml_bench.stats.location import mean_and_sd
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio, unpaired_ratio, with_fixed
-from sciml_bench.stats.serial import Earlier
 from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge, with_bound, without_winner
 
 # The difference between runs of the same program, from repeated runs.

@@ -15,9 +15,9 @@ from statistics import geometric_mean, median
 
 from sciml_bench.analysis.comparison.sides import Samples, Side
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
-from sciml_bench.analysis.quantities import tolerance
 from sciml_bench.analysis.rows import Target, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.analysis.tables.formatting import tolerance
 from sciml_bench.stats.front import AxisError, WorkPoint, common_target
 
 # Errors closer than this (a factor of 1.26) are taken as equal; another version's rounding moves them by far less.

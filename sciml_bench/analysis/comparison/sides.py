@@ -11,7 +11,7 @@ from typing import Any
 from sciml_bench.analysis.comparable import flat, is_machine
 from sciml_bench.analysis.summary import CellSummary, RunSummary, summarise
 from sciml_bench.errors import StoreError
-from sciml_bench.record.lines import DamagedLine
+from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, supersedes
 from sciml_bench.record.run_folder import Run

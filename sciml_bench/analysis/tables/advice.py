@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.advice import LARGE, Advice, Rival
-from sciml_bench.analysis.quantities import finite
+from sciml_bench.analysis.advice.advice import LARGE, Advice, Rival
 from sciml_bench.analysis.ranking import Lead
-from sciml_bench.analysis.table import Column, Entry, Table, number_entry
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.formatting import finite
+from sciml_bench.analysis.tables.table import Column, Entry, Table, number_entry
 from sciml_bench.stats.bootstrap import FEWEST
 
 CAPTION = (
@@ -100,8 +100,8 @@ def _entries(item: Advice) -> tuple[Entry, ...]:
 
 def _with_factor(rival: Rival) -> str:
     ratio = rival.judgement.ratio
-    interval = f" [{quantities.ratio(ratio.low)}, {quantities.ratio(ratio.high)}]" if ratio.n > 1 else ""
-    return f"{rival.solver} (×{quantities.ratio(ratio.estimate)}{interval})"
+    interval = f" [{formatting.ratio(ratio.low)}, {formatting.ratio(ratio.high)}]" if ratio.n > 1 else ""
+    return f"{rival.solver} (×{formatting.ratio(ratio.estimate)}{interval})"
 
 
 def _rival(rival: Rival) -> dict[str, Any]:

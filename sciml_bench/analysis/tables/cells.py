@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sciml_bench.adapters.base import DEFAULT
-from sciml_bench.analysis import quantities
+from sciml_bench.analysis.advice.break_even import million_gradients_cost
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
-from sciml_bench.analysis.break_even import million_gradients_cost
-from sciml_bench.analysis.interpolation import interpolation_lines
+from sciml_bench.analysis.explanation.interpolation import interpolation_lines
 from sciml_bench.analysis.rows import Row, Time
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.analysis.table import (
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.table import (
     CELL,
     Column,
     Entry,
@@ -108,7 +108,7 @@ def _targets(problem: ProblemAnalysis) -> Iterator[str]:
     told = [
         f"{name} at {where}"
         for name, target in (("solve", comparison.solve_target), ("gradient", comparison.gradient_target))
-        if (where := quantities.target(target.digits, target.rtol))
+        if (where := formatting.target(target.digits, target.rtol))
     ]
     if told:
         yield f"Times: {'; '.join(told)}; medians over the processes."
@@ -123,8 +123,8 @@ def _entries(ranked: RankedTable, row: Row) -> tuple[Entry, ...]:
         seconds_entry(cell.first_gradient_built, (process.first_gradient_built_s for process in cell.processes)),
         _time(row.solve, ranked.is_best("solve", row)),
         _time(row.gradient, ranked.is_best("gradient", row)),
-        Entry((">" if row.solve_capped else "") + quantities.digits(row.scd), value=row.scd),
-        Entry((">" if row.solve_capped else "") + quantities.digits(row.mescd), value=row.mescd),
+        Entry((">" if row.solve_capped else "") + formatting.digits(row.scd), value=row.scd),
+        Entry((">" if row.solve_capped else "") + formatting.digits(row.mescd), value=row.mescd),
         error_entry(row.gradient_error, _worst_component(row), "<" if row.gradient_capped else ""),
         Entry(f"ok {ok}/{len(cell.points)}", failed, float(ok)),
         bytes_entry(cell.peak_rss_bytes),
@@ -139,7 +139,7 @@ def _untimed(cell: CellSummary, *, priced: bool) -> tuple[Entry, ...]:
     """A measured cell without a time: its outcome replaces its verdict."""
     outcome = cell.outcome.value if cell.outcome else ""
     ended = ", ".join(f"{name.value} {count}" for name, count in cell.point_outcomes.most_common()) or outcome
-    names, empty = cell_entries(cell.cell), Entry(quantities.NOTHING)
+    names, empty = cell_entries(cell.cell), Entry(formatting.NOTHING)
     between = [empty] * (len(COLUMNS) - len(names) - 2)
     return (
         *names,
@@ -164,7 +164,7 @@ def _worst_component(row: Row) -> str:
     """The component of the gradient with the largest relative error, and that error; empty if there is none."""
     if row.worst_component is None or row.worst_component_error is None:
         return ""
-    return f"{row.worst_component} {quantities.error(row.worst_component_error)}"
+    return f"{row.worst_component} {formatting.error(row.worst_component_error)}"
 
 
 def _points(cell: CellSummary) -> tuple[int, str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.models import ModelRow, ModelTable, Parity
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.analysis.table import (
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.table import (
     Column,
     Entry,
     Table,
@@ -20,7 +20,7 @@ from sciml_bench.analysis.table import (
     number_entry,
     seconds_entry,
 )
-from sciml_bench.stats.centre import Spread
+from sciml_bench.stats.location import Spread
 
 _PARITY = "parity: relative errors against the reference, the largest over the batches"
 _TIMES = "times (only of cells that keep parity)"
@@ -121,7 +121,7 @@ _PREPROCESSING = {
 
 
 def _times(row: ModelRow, shown: _Shown) -> tuple[Entry, ...]:
-    step = Entry(quantities.NOTHING) if row.target_step is None else Entry(str(row.target_step), value=row.target_step)
+    step = Entry(formatting.NOTHING) if row.target_step is None else Entry(str(row.target_step), value=row.target_step)
     training = (seconds_entry(row.train_step), seconds_entry(row.to_target), step, _held_out(row))
     return (
         *_names(row.cell),
@@ -138,7 +138,7 @@ def _times(row: ModelRow, shown: _Shown) -> tuple[Entry, ...]:
 
 def _held_out(row: ModelRow) -> Entry:
     if row.held_out_loss is None:
-        return Entry(quantities.NOTHING)
+        return Entry(formatting.NOTHING)
     share = "" if row.accuracy is None else f", {100 * row.accuracy:.1f} %"
     return Entry(f"loss {row.held_out_loss:.3f}{share}", value=row.held_out_loss)
 
@@ -149,7 +149,7 @@ def _names(cell: CellSummary) -> tuple[Entry, ...]:
 
 
 def _rate(per_s: float | None) -> str:
-    return quantities.NOTHING if per_s is None else f"{per_s:.3g}" if per_s < 1000 else f"{per_s:.0f}"
+    return formatting.NOTHING if per_s is None else f"{per_s:.3g}" if per_s < 1000 else f"{per_s:.0f}"
 
 
 def model_document(problem: Mapping[str, Any], table: ModelTable) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.recommendation import Recommendation, Way
-from sciml_bench.analysis.table import Column, Entry, Table, Unit, error_entry, seconds_entry
+from sciml_bench.analysis.advice.recommendation import Recommendation, Way
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.table import Column, Entry, Table, Unit, error_entry, seconds_entry
 
 FEW = 6
 """The number of ways shown next to other tables."""
@@ -29,9 +29,9 @@ def library_table(found: Recommendation) -> Table:
 
 
 def _table(found: Recommendation, shown: Sequence[Way], note: str) -> Table:
-    counts = [f"total of {quantities.count(n)}" for n in found.counts]
+    counts = [f"total of {formatting.count(n)}" for n in found.counts]
     return Table(
-        caption=f"{found.problem}: ways at a relative error of {quantities.tolerance(found.advised.accuracy)}",
+        caption=f"{found.problem}: ways at a relative error of {formatting.tolerance(found.advised.accuracy)}",
         columns=(
             Column("way"),
             Column("first", True, unit=Unit.SECONDS, rank=1),
@@ -55,9 +55,9 @@ def _entries(way: Way, found: Recommendation) -> tuple[Entry, ...]:
         Entry(way.name),
         seconds_entry(way.first),
         seconds_entry(way.each, at_most=way.at_most),
-        Entry(quantities.NOTHING if way.rtol is None else quantities.tolerance(way.rtol), value=way.rtol),
+        Entry(formatting.NOTHING if way.rtol is None else formatting.tolerance(way.rtol), value=way.rtol),
         error_entry(way.error),
-        *(Entry(quantities.duration(total), value=total) for total in totals),
+        *(Entry(formatting.duration(total), value=total) for total in totals),
         Entry(_against(way, found)),
     )
 

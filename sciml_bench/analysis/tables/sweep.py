@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import (
     BELOW,
@@ -20,7 +19,8 @@ from sciml_bench.analysis.sweep import (
     axis_of,
     sweep_tables,
 )
-from sciml_bench.analysis.table import CELL, Column, Entry, Table, Unit, cell_entries
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.table import CELL, Column, Entry, Table, Unit, cell_entries
 from sciml_bench.stats.scaling import Crossing, Power
 
 _WHAT = {
@@ -42,7 +42,7 @@ def title(axis: Axis) -> str:
 
 def caption(table: SweepTable) -> str:
     """The caption of a table, in one line."""
-    at = quantities.target(table.target.digits, table.target.rtol)
+    at = formatting.target(table.target.digits, table.target.rtol)
     where = f", at {at}" if at and table.quantity != "process" else ""
     against = "rtol" if table.axis.tolerance else table.axis.unit
     what = _WHAT[table.quantity]
@@ -53,7 +53,7 @@ def caption(table: SweepTable) -> str:
 
 def size_text(axis: Axis, size: float) -> str:
     """A size as text: whole, or the tolerance."""
-    return quantities.tolerance(1.0 / size) if axis.tolerance else f"{size:.0f}"
+    return formatting.tolerance(1.0 / size) if axis.tolerance else f"{size:.0f}"
 
 
 def value_text(table: SweepTable, value: Value) -> str:
@@ -64,9 +64,9 @@ def value_text(table: SweepTable, value: Value) -> str:
         return value.reason
     median = value.spread.median
     if table.quantity in ("solve", "gradient"):
-        return ("≤ " if value.at_most else "") + quantities.duration(median)
+        return ("≤ " if value.at_most else "") + formatting.duration(median)
     if table.quantity in ("memory", "process"):
-        return quantities.size(median)
+        return formatting.size(median)
     if value.least is None or value.mean is None or table.axis.over != "batch":
         return f"{median:.0f}"
     return f"{median:.0f} ({value.least:.0f} least, {value.mean:.3g} mean)"
@@ -75,7 +75,7 @@ def value_text(table: SweepTable, value: Value) -> str:
 def power_text(power: Power | None) -> str:
     """The exponent, its interval, and the slopes at both ends if one exponent does not describe the curve."""
     if power is None:
-        return quantities.NOTHING
+        return formatting.NOTHING
     interval = "" if power.low is None or power.high is None else f" ({_slope(power.low)} to {_slope(power.high)})"
     bent = f", curved: {_slope(power.local[0])} first, {_slope(power.local[-1])} last" if power.curved else ""
     return f"{_slope(power.exponent)}{interval}{bent}"
@@ -184,7 +184,7 @@ def _about(axis: Axis, size: float) -> str:
 
 def _number(axis: Axis, size: float) -> str:
     if axis.tolerance:
-        return quantities.tolerance(1.0 / size)
+        return formatting.tolerance(1.0 / size)
     return f"{size:.3g}" if size < 1000 else f"{size:.0f}"
 
 
@@ -206,12 +206,12 @@ def _memory_notes(table: SweepTable) -> Iterator[str]:
         if len(known) > 1 and known[-1][0] > known[0][0]:
             (few, least), (many, most) = known[0], known[-1]
             each = (most - least) / (many - few)
-            more = f"{quantities.size(each)} more" if each > 0 else "no more"
+            more = f"{formatting.size(each)} more" if each > 0 else "no more"
             yield f"{row.solver.name}: {more} for each step, from {few:.0f} to {many:.0f} steps"
         elif not known and any(value.reason == BELOW for value in row.values.values()):
             most = max((v.steps for v in row.values.values() if v.steps and v.reason == BELOW), default=None)
             upto = ", whose steps are not counted" if most is None else f" up to {most:.0f} steps"
-            yield f"{row.solver.name}: less than {quantities.size(LEAST_TOLD_BYTES)}{upto}"
+            yield f"{row.solver.name}: less than {formatting.size(LEAST_TOLD_BYTES)}{upto}"
 
 
 ELSEWHERE = "each size separately: on the page that `sciml-bench report` writes"

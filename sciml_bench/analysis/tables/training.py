@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sciml_bench.analysis.table import (
+from sciml_bench.analysis.tables.table import (
     CELL,
     Column,
     Entry,
@@ -19,7 +19,7 @@ from sciml_bench.analysis.table import (
 )
 from sciml_bench.analysis.training import TrainingRow, conditions, distances, goal
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.stats.centre import Spread
+from sciml_bench.stats.location import Spread
 
 HEADING = "training"
 

@@ -12,10 +12,9 @@ from sympy import Symbol
 from sciml_bench.emit.context import Context, element_symbol, size_of
 from sciml_bench.emit.julia.array_printer import ArrayPrinter, slope_arguments
 from sciml_bench.emit.julia.body import constant_names, vector
-from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.model import Definition, Problem, symbol, to_double
-from sciml_bench.problem.operators import (
+from sciml_bench.problem.language.operators import (
     ARRAY_OPERATORS,
     OF_NETWORKS,
     At,
@@ -30,6 +29,7 @@ from sciml_bench.problem.operators import (
     TridiagonalSolve,
     shape_of,
 )
+from sciml_bench.problem.model import Definition, Problem, symbol, to_double
 
 _REFUSED = (TridiagonalSolve, IndexedSum, At)
 _NAMES = {"Shift": "shifted", "MatrixProduct": "product", "MatrixOf": "product", "ControlSlope": "slope"}

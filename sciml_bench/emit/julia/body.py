@@ -13,10 +13,9 @@ from sympy.printing.precedence import PRECEDENCE
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.arrays import AXES, FlatArray, Place
 from sciml_bench.emit.printer import Printer
-from sciml_bench.emit.statements import straight_line
+from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.targets import TARGETS
-from sciml_bench.problem.model import Grid, symbol, to_double
-from sciml_bench.problem.operators import (
+from sciml_bench.problem.language.operators import (
     ARRAY_OPERATORS,
     At,
     Difference,
@@ -27,6 +26,7 @@ from sciml_bench.problem.operators import (
     Shape,
     Shift,
 )
+from sciml_bench.problem.model import Grid, symbol, to_double
 
 # Prints one scalar expression as Julia.
 

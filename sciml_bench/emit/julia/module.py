@@ -16,10 +16,10 @@ from sciml_bench.emit.julia.field import field_function, stencils, wraps
 from sciml_bench.emit.julia.latent import latent_sources
 from sciml_bench.emit.julia.loss import loss_source, stacked_loss_source
 from sciml_bench.emit.julia.network import network_imports, network_sources
-from sciml_bench.emit.statements import Program, Statement, straight_line
+from sciml_bench.emit.symbolic.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
+from sciml_bench.problem.language.operators import Node, TridiagonalSolve, Where
 from sciml_bench.problem.model import Problem, symbol
-from sciml_bench.problem.operators import Node, TridiagonalSolve, Where
 
 LARGEST_STATIC = 20
 """StaticArrays' own advice is to stay below a hundred elements in all; a Jacobian of 20 has 400, and compiles long."""

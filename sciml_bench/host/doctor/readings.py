@@ -300,7 +300,7 @@ def _is_ours(pid: int) -> bool:
 
 def _inherited(environment: Mapping[str, str]) -> Iterator[str]:
     """Variables that change what a worker gets: those without which its environment would be another."""
-    from sciml_bench.host.variables import worker_variables
+    from sciml_bench.host.environment_variables import worker_variables
 
     def worker(inherited: Mapping[str, str]) -> dict[str, str]:
         folder = Path("private")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import LSODA
 
-from sciml_bench.importing.refusals import Unsupported
+from sciml_bench.importing.python.refusals import Unsupported
 from sciml_bench.problem.model import Problem
 from sciml_bench.reference.probe import Span, spans
 

@@ -16,11 +16,11 @@ from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in, text_of
 from sciml_bench.importing.petab import version_1, version_2
 from sciml_bench.importing.petab.tables import Cells, Observable, Tables, yaml_of
-from sciml_bench.importing.refusals import REFUSALS, Refusal
+from sciml_bench.importing.python.refusals import REFUSALS, Refusal
+from sciml_bench.importing.python.traced import Traced, is_traced
 from sciml_bench.importing.sbml.document import document_of, libsbml
 from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
 from sciml_bench.importing.sbml.network import Network
-from sciml_bench.importing.traced import Traced, is_traced
 
 _START, _LATER = "{}_start", "{}_from_{}"
 _VERSIONS = {"1": version_1, "1.0.0": version_1, "2": version_2, "2.0.0": version_2}

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
 
+from sciml_bench.importing.python.traced import UFUNCS, Condition, is_traced, where
 from sciml_bench.importing.sbml.document import libsbml
-from sciml_bench.importing.traced import UFUNCS, Condition, is_traced, where
 
 MOST_PARTS = 1_000_000
 _DEEPEST_CALL = 50

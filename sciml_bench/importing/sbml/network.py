@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.importing.arguments import distinct
 from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
-from sciml_bench.importing.refusals import REFUSALS, Refusal
+from sciml_bench.importing.python.arguments import distinct
+from sciml_bench.importing.python.refusals import REFUSALS, Refusal
+from sciml_bench.importing.python.traced import Traced, is_traced
 from sciml_bench.importing.sbml.document import document_of
 from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
-from sciml_bench.importing.traced import Traced, is_traced
 
 _AMOUNT = "_amount"
 

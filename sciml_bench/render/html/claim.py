@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from sciml_bench.analysis.loaded_run import LoadedRun
-from sciml_bench.analysis.table import Column
+from sciml_bench.analysis.tables.table import Column
 from sciml_bench.claims.claim import AT_LEAST, Claim, Figure
 from sciml_bench.claims.collection import of_run
 from sciml_bench.claims.judging import Judged, Measurement, judged

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from sciml_bench.analysis.table import Column
+from sciml_bench.analysis.tables.table import Column
 from sciml_bench.claims.judging import Judged
 from sciml_bench.claims.ruling import Finding, Ruling, claimed_words
 from sciml_bench.render.claims import range_text, ruling_text

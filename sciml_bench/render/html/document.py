@@ -19,9 +19,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sciml_bench import __version__
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.fairness import Item, tally
-from sciml_bench.analysis.slowdown import Difference
+from sciml_bench.analysis.explanation.fairness import Item, tally
+from sciml_bench.analysis.explanation.slowdown import Difference
+from sciml_bench.analysis.tables import formatting
 
 
 def document(template: str, title: str, looks: str = "", **values: Any) -> str:
@@ -72,7 +72,7 @@ def _environment() -> Environment:
 
 
 def _ratio(value: float | None) -> str:
-    return quantities.NOTHING if value is None or not math.isfinite(value) else quantities.ratio(value)
+    return formatting.NOTHING if value is None or not math.isfinite(value) else formatting.ratio(value)
 
 
 def _alike(differences: Sequence[Difference]) -> str:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis import quantities
-from sciml_bench.analysis.fairness import Item, Side, State, checklist, tally
+from sciml_bench.analysis.explanation.fairness import Item, Side, State, checklist, tally
+from sciml_bench.analysis.explanation.slowdown import Gap, gap
 from sciml_bench.analysis.ranking import Ranking, Standing, time_of
 from sciml_bench.analysis.rows import Comparison, Row, compare
-from sciml_bench.analysis.slowdown import Gap, gap
 from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.analysis.tables import formatting
 from sciml_bench.render.html.table import Entry, Places
 from sciml_bench.stats.verdict import Verdict
 
@@ -130,11 +130,11 @@ def _measured(standing: Standing | None) -> str:
         return ""
     ratio = standing.judgement.ratio
     if ratio.n < 2:
-        return f"ratio {quantities.ratio(ratio.estimate)}, one block: no interval"
-    interval = f"{quantities.ratio(ratio.low)}–{quantities.ratio(ratio.high)}"
+        return f"ratio {formatting.ratio(ratio.estimate)}, one block: no interval"
+    interval = f"{formatting.ratio(ratio.low)}–{formatting.ratio(ratio.high)}"
     p = standing.judgement.adjusted_p
     chance = "below 0.001" if p < 0.001 else f"{p:.3f}"
-    return f"ratio {quantities.ratio(ratio.estimate)} [{interval}] over {ratio.n} blocks, adjusted p {chance}"
+    return f"ratio {formatting.ratio(ratio.estimate)} [{interval}] over {ratio.n} blocks, adjusted p {chance}"
 
 
 def _headline(between: Gap | None, standing: Standing | None) -> str:
@@ -143,7 +143,7 @@ def _headline(between: Gap | None, standing: Standing | None) -> str:
         return "no time at the target"
     ratio = standing.judgement.ratio.estimate if standing else between.ratio
     first = between.sentences[0].rstrip(".")
-    times = f"takes {quantities.ratio(ratio)} times as long"
+    times = f"takes {formatting.ratio(ratio)} times as long"
     if standing is None or standing.judgement.verdict is Verdict.UNDECIDED:
         times += ", which is not decided" if standing else ""
     elif standing.judgement.verdict is Verdict.SAME:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.analysis import quantities
 from sciml_bench.analysis.comparable import flat
 from sciml_bench.analysis.failures import cell_tally
 from sciml_bench.analysis.loaded_run import LoadedRun
-from sciml_bench.analysis.notes import doubts
+from sciml_bench.analysis.tables import formatting
+from sciml_bench.analysis.tables.footnotes import doubts
 
 _SOFTWARE = (
     "diffrax", "jax", "torchdiffeq", "torch", "tensorflow-probability", "tensorflow", "scipy", "juliacall", "numpy",
@@ -114,7 +114,7 @@ def _commit(environment: Mapping[str, Any]) -> str:
 def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
     """The quality of the harness on this machine, or why it is not known."""
     from sciml_bench.analysis.comparable import machine_hash
-    from sciml_bench.analysis.selftest_store import newest
+    from sciml_bench.analysis.selftest.store import newest
     from sciml_bench.render.selftest import head
 
     processes = loaded.plan["profile"]["processes"]
@@ -153,4 +153,4 @@ def unmeasured(loaded: LoadedRun) -> Iterator[str]:
 
 def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Everything that is known of machine and software."""
-    return [(name, quantities.NOTHING if value is None else str(value)) for name, value in flat(environment)]
+    return [(name, formatting.NOTHING if value is None else str(value)) for name, value in flat(environment)]

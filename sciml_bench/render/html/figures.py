@@ -15,10 +15,10 @@ from markupsafe import Markup
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.loaded_run import process_pool
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.analysis.table import Column
+from sciml_bench.analysis.tables.table import Column
 from sciml_bench.charts.backend import Backend
+from sciml_bench.charts.catalog import across, of_problem
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.kinds import across, of_problem
 from sciml_bench.render.html.explained import PageBudget
 from sciml_bench.render.html.table import Entry, Places, Table
 

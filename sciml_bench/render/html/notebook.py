@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from sciml_bench.analysis import quantities
+from sciml_bench.analysis.advice.answer import time_text
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis, RankedTable
-from sciml_bench.analysis.answer import time_text
 from sciml_bench.analysis.rows import Row
+from sciml_bench.analysis.tables import formatting
 
 _HEADINGS = ("way", "gradient", "solve", "1st gradient", "gradient error", "mescd", "points", "memory")
 
@@ -62,9 +62,9 @@ def _texts(row: Row) -> tuple[str, ...]:
         row.name,
         time_text(row, "gradient"),
         time_text(row, "solve"),
-        quantities.duration(None if first is None else first.median),
-        quantities.error(row.gradient_error),
-        quantities.digits(row.mescd),
+        formatting.duration(None if first is None else first.median),
+        formatting.error(row.gradient_error),
+        formatting.digits(row.mescd),
         f"{ok}/{len(cell.points)}",
-        quantities.size(cell.peak_rss_bytes),
+        formatting.size(cell.peak_rss_bytes),
     )

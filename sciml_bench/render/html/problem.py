@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sciml_bench.analysis.advice.answer import fastest_sentence
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
-from sciml_bench.analysis.answer import fastest_sentence
-from sciml_bench.analysis.fairness import Item
+from sciml_bench.analysis.explanation.fairness import Item
 from sciml_bench.analysis.loaded_run import LoadedRun, Trace
-from sciml_bench.analysis.notes import best_choice
 from sciml_bench.analysis.ranking import time_of
 from sciml_bench.analysis.reliability import drift_lines, stability_table
 from sciml_bench.analysis.rows import Comparison
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.cells import cell_table
+from sciml_bench.analysis.tables.footnotes import best_choice
 from sciml_bench.analysis.tables.recommendation import library_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows

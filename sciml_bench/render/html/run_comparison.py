@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis.comparison.compare import Compared, Comparison, compare_runs
 from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
-from sciml_bench.analysis.table import Column
+from sciml_bench.analysis.tables.table import Column
 from sciml_bench.errors import StoreError
 from sciml_bench.plan.purpose import claimed_sides
 from sciml_bench.record.run_folder import Run

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from sciml_bench.analysis.answer import certainty, cheapest, time_text
-from sciml_bench.analysis.break_even import GRADIENTS
+from sciml_bench.analysis.advice.answer import certainty, cheapest, time_text
+from sciml_bench.analysis.advice.break_even import GRADIENTS
 from sciml_bench.analysis.loaded_run import LoadedRun
-from sciml_bench.analysis.notes import family
 from sciml_bench.analysis.ranking import Lead, time_of
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import sweep_tables
-from sciml_bench.analysis.table import Column
 from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.analysis.tables.advice import advice_table
+from sciml_bench.analysis.tables.footnotes import family
+from sciml_bench.analysis.tables.table import Column
 from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
 from sciml_bench.render.html.explained import PageBudget, page_budget

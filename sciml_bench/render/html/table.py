@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from sciml_bench.analysis import table as report
 from sciml_bench.analysis.loaded_run import Trace
-from sciml_bench.analysis.table import Column
+from sciml_bench.analysis.tables import table as report
+from sciml_bench.analysis.tables.table import Column
 
 # Tables with fewer rows are seen at a glance, and get no filter.
 FILTERED_ROWS = 8

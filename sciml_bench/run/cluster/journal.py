@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sciml_bench.record.codec import decode_json, encode_json
-from sciml_bench.record.lines import append_line, mend_end, numbered_lines
+from sciml_bench.record.jsonl import append_line, mend_end, numbered_lines
 
 _NAME = "submitted.jsonl"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sciml_bench.engine.files import UNITS
 from sciml_bench.errors import UsageError
-from sciml_bench.record.lines import store_error
+from sciml_bench.record.jsonl import store_error
 from sciml_bench.record.text import printable
 from sciml_bench.run.cluster.journal import Journal
 from sciml_bench.run.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of

@@ -28,8 +28,8 @@ from sciml_bench.host.doctor.other_work import PASSING, other_work
 from sciml_bench.host.doctor.readings import gather
 from sciml_bench.host.lock import host_lock
 from sciml_bench.host.machine import pseudonym
-from sciml_bench.host.parent import end_with_parent
-from sciml_bench.record.lines import append_line
+from sciml_bench.host.processes.parent import end_with_parent
+from sciml_bench.record.jsonl import append_line
 from sciml_bench.record.record import Record
 from sciml_bench.run.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
 from sciml_bench.run.finished import Finished

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from sciml_bench.errors import StoreError
 from sciml_bench.record.codec import decode_json, encode_json
-from sciml_bench.record.lines import is_special, store_error, write_whole
+from sciml_bench.record.jsonl import is_special, store_error, write_whole
 from sciml_bench.run.owner import has_owner
 from sciml_bench.run.shard import Shard
 

@@ -19,7 +19,7 @@ from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.tables.models import parity_table, times_table
-from sciml_bench.charts.kinds import KINDS, across, of_problem
+from sciml_bench.charts.catalog import KINDS, across, of_problem
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult

@@ -9,7 +9,7 @@ import random
 import pytest
 from stubs.selftests import drawn
 
-from sciml_bench.analysis.selftest import (
+from sciml_bench.analysis.selftest.figures import (
     AGAIN,
     BASE,
     FEWEST_BLOCKS,

@@ -12,8 +12,8 @@ from stubs.compared import MACHINE
 from stubs.records import stub_record
 from stubs.selftests import drawn
 
-from sciml_bench.analysis import selftest_store as stored
-from sciml_bench.analysis.selftest import figures
+from sciml_bench.analysis.selftest import store as stored
+from sciml_bench.analysis.selftest.figures import figures
 from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.selftest import head, lines

@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.problem import load_problem
-from sciml_bench.reference.making import certified
+from sciml_bench.reference.build import certified
 from sciml_bench.reference.store import StoredReference, stored_reference
 
 FOLDER = Path(__file__).parent

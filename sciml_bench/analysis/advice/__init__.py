@@ -1,0 +1,1 @@
+"""The way to take: costs of all ways, the best ones, and what to try next."""

@@ -1,0 +1,1 @@
+"""Functions of array libraries: right-hand sides and Jacobians in few operations."""

@@ -1,0 +1,132 @@
+"""Right-hand sides of scalar problems in few array operations, for libraries that run each operation separately.
+
+There an operation costs about a microsecond, however few numbers it computes, and a hundred rates are one operation
+as a vector. Modules have ``prepared(p)``, all that depends on the parameters alone, which a solve computes once, and
+``rhs(t, y, given)``, where ``given`` is its value. Written out number by number is what takes fewer operations so.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from sciml_bench.emit.arrays.array_writer import ArrayWriter, as_tuple, function, given, printer_of_p, symbols_of
+from sciml_bench.emit.context import Context, element_symbol
+from sciml_bench.emit.symbolic.forms import NotArrays
+from sciml_bench.emit.symbolic.rows import ENTRIES_PER_OPERATION
+from sciml_bench.emit.symbolic.statements import straight_line
+from sciml_bench.problem.model import Problem, symbol
+
+# The cost of a function of emitted source in libraries that run each operation separately.
+
+# Measured in PyTorch 2.13 on one core, where a product of two numbers is 1: taking an array apart, and putting numbers
+# together, cost more the more they are; a number of Python's own is made an array first.
+_TAKEN_APART = 0.4
+_PUT_TOGETHER = 0.2
+_PYTHON_NUMBER = 0.4
+
+
+def operations(text: str) -> float:
+    """The cost of one call of the ``rhs`` of a module, in operations of the library; large matrices count as more."""
+    tree = ast.parse(text)
+    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "rhs")
+    return sum(map(_cost, ast.walk(function))) + sum(map(_entries, tree.body)) / ENTRIES_PER_OPERATION
+
+
+def _cost(node: ast.AST) -> float:
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Attribute(attr="unbind"))):
+            # The call itself is counted as it is met.
+            return _TAKEN_APART * len(names) - 1.0
+        case ast.BinOp(left=left, right=right):
+            return 1.0 + _PYTHON_NUMBER * (_is_number(left) or _is_number(right))
+        case ast.UnaryOp(operand=operand):
+            return 0.0 if _is_number(operand) else 1.0
+        case ast.Call(func=ast.Attribute(attr="stack" | "cat"), args=[ast.List(elts=items), *_]):
+            return 1.0 + _PUT_TOGETHER * len(items)
+        case ast.Call() | ast.Subscript() | ast.Compare():
+            return 1.0
+    return 0.0
+
+
+def _is_number(node: ast.AST) -> bool:
+    match node:
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand)
+        case ast.Constant(value=int() | float()):
+            return True
+    return False
+
+
+def _entries(node: ast.stmt) -> int:
+    """Entries of the matrices that a statement of a module makes."""
+    if isinstance(node, ast.Assign) or (isinstance(node, ast.FunctionDef) and node.name == "prepared"):
+        return sum(map(_of_array, ast.walk(node)))
+    return 0
+
+
+def _of_array(node: ast.AST) -> int:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="tensor"), args=[rows]):
+            return sum(isinstance(inner, ast.Constant) for inner in ast.walk(rows))
+        case ast.Call(func=ast.Name(id="placed"), args=[*_, ast.Tuple(elts=shape)]):
+            return math.prod(int(ast.unparse(size)) for size in shape)
+        case ast.Call(func=ast.Name(id="picked"), args=[ast.Tuple(elts=entries), size]):
+            return len(entries) * int(ast.unparse(size))
+    return 0
+
+
+WORTH = 1.25
+"""Arrays must take this many times fewer operations: differentiating one takes more than differentiating a number."""
+
+
+def has_arrays(problem: Problem) -> bool:
+    """Return whether modules of this problem have ``prepared``: its quantities are numbers, computed by formulas."""
+    return problem.all_scalar and not problem.networks and not problem.latent and not problem.controls
+
+
+def right_hand_side(context: Context) -> str:
+    """``prepared`` and ``rhs``, with the constants that they need: by arrays or by numbers, whichever costs less."""
+    numbers = by_numbers(context)
+    try:
+        by_arrays = ArrayWriter(context).text()
+    except NotArrays:
+        return numbers
+    return by_arrays if operations(by_arrays) * WORTH <= operations(numbers) else numbers
+
+
+def by_numbers(context: Context) -> str:
+    """Write the functions number by number."""
+    problem = context.problem
+    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
+    taken = {*context.names.values(), "given"}
+    program = straight_line(named, [context.resolve(expr) for expr in problem.equations.values()], taken).needed()
+    parameters = [
+        item
+        for parameter in problem.parameters
+        for item in (
+            [element_symbol(parameter.name, i) for i in range(parameter.shape[0])]
+            if parameter.name in context.itemised
+            else [symbol(parameter.name)]
+        )
+    ]
+    fixed, here = set(parameters), list[str]()
+    before: list[str] = []
+    printer, of_p = context.printer(), printer_of_p(context)
+    for statement in program.statements:
+        name = printer.code(statement.symbol)
+        if statement.expr.free_symbols <= fixed:
+            fixed.add(statement.symbol)
+            before.append(f"    {name} = {of_p.code(statement.expr)}")
+        else:
+            here.append(f"    {name} = {printer.code(statement.expr)}")
+        printer.same_for_all |= {statement.symbol} if statement.expr.free_symbols <= printer.same_for_all else set()
+    outside = [s for s in program.statements if s.symbol not in fixed]
+    used = {s for e in (*(item.expr for item in outside), *program.outputs) for s in e.free_symbols}
+    wanted = [s for s in (*parameters, *(item.symbol for item in program.statements)) if s in fixed and s in used]
+    names = [context.names.get(s, s.name) for s in wanted]
+    outputs = dict(zip(problem.equations, program.outputs, strict=True))
+    lines = [*given(names), *context.unpack_state(used), *here, *context.pack_state(outputs, printer)]
+    head = context.unpack_parameters(symbols_of(program)) if problem.parameters and (names or before) else []
+    body = [*head, *before, f"    return {as_tuple(names)}"]
+    return "\n\n".join([function("prepared(p)", body), function("rhs(t, y, given)", lines)])

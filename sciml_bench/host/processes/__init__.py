@@ -1,0 +1,1 @@
+"""Processes of the operating system: this one, its parent, and those left behind."""

@@ -1,0 +1,1 @@
+"""Scores of solutions and gradients in a worker."""

@@ -1,0 +1,1 @@
+"""Evidence for a computed reference: other methods, proofs, differences."""
