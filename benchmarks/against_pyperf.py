@@ -29,7 +29,7 @@ from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure import worker
 from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedTurnToken
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.task import Task
 
 CELLS = ("lotka-volterra/scipy/rk45/forward/eager", "lotka-volterra/diffrax/tsit5/checkpointed/compiled")
@@ -141,7 +141,7 @@ def pyperf_side(task: Task, channel: Channel, slice_s: float) -> None:
     assert bench is not None
     samples = tuple(round(1e9 * value) for value in bench.get_values())
     result = PointResult(
-        RTOL, RTOL, Outcome.OK, solve=SolveHalf(Outcome.OK, ns=samples), gradient=GradientHalf(Outcome.OK)
+        RTOL, RTOL, Outcome.OK, solve=SolveResult(Outcome.OK, ns=samples), gradient=GradientResult(Outcome.OK)
     )
     channel.send(PointDone(0, result, complete=True))
     channel.send(End(Outcome.OK))

@@ -23,7 +23,7 @@ from pathlib import Path
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.advice.call_cost import call_cost
 from sciml_bench.analysis.summary import CellSummary, summarise
-from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
+from sciml_bench.engine.interface import EventCallback, JobMeasured, OneByOne, UnitEnded
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
 from sciml_bench.measure.protocol import Event
@@ -86,7 +86,7 @@ class EachLibraryInOneProcess(OneByOne):
         super().__init__()
         self._environment_hash = environment_hash
 
-    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+    def carry_out(self, unit: Unit, on: EventCallback) -> None:
         with ExitStack() as stack:
             workers: dict[str, SharedWorker] = {}
             for job in unit.jobs:
@@ -95,8 +95,8 @@ class EachLibraryInOneProcess(OneByOne):
                     workers[name] = stack.enter_context(SharedWorker(unit.limits))
                 alone = job.task.cell.mode in adapters()[name].reusing_modes
                 measured = workers[name].measure(job.task, unit.timeout_s, alone=alone)
-                on(Measured(unit, Record.of(measured, job.task, job.placement, self._environment_hash)))
-        on(Ended(unit))
+                on(JobMeasured(unit, Record.of(measured, job.task, job.placement, self._environment_hash)))
+        on(UnitEnded(unit))
 
 
 def looked_at(entry: PlannedProblem, found: Candidates, timeout_s: float, out: Path) -> Session:

@@ -42,7 +42,7 @@ def main() -> int:
     matrix = torch.randn(8192, 8192, device="cuda")
     meter, calls = EnergyMeter(of_gpu, Clock()), 0
     idle_watts = meter.idle_watts()
-    power = Power()
+    power = PowerLaw()
     # The device is under load before the loop begins, as a steady loop's is.
     until = time.monotonic() + 2.0
     while time.monotonic() < until:
@@ -69,7 +69,7 @@ def work(matrix: Any) -> None:
     torch.cuda.synchronize()
 
 
-class Power:
+class PowerLaw:
     """Samples the momentary power of the first device until it is stopped."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ from sciml_bench.analysis import loaded_run as process_pool
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point
@@ -223,12 +223,12 @@ def made_point(rtol: float, cell: Cell, process: float, generator: random.Random
 
     return PointResult(
         rtol=rtol, atol=rtol, outcome=Outcome.OK, memory_growth_bytes=0,
-        solve=SolveHalf(
+        solve=SolveResult(
             Outcome.OK, first_ns=int(9 * ns), warm_up_ns=(int(2 * ns),) * 3, ns=calls(ns),
             steady={"class": "flat", "start": 0, "changepoints": []}, statistics={"n_steps": steps},
             scores={"scd": 3.0, "trajectory_error": error, "below_reference": False},
         ),
-        gradient=GradientHalf(
+        gradient=GradientResult(
             Outcome.OK, first_ns=int(20 * ns), warm_up_ns=(int(6 * ns),) * 3, ns=calls(3 * ns),
             steady={"class": "warm_up", "start": 2, "changepoints": [2]},
             statistics={"n_steps": steps, "n_rhs_evaluations": 8 * steps},

@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from sciml_bench.analysis.advice.advice import advice
-from sciml_bench.analysis.advice.break_even import choice
+from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side
-from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
+from sciml_bench.analysis.process_summary import CallSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
 from sciml_bench.analysis.rows import Comparison, RowTable, compare, tables
 from sciml_bench.analysis.summary import CellSummary, RunSummary
@@ -218,7 +218,7 @@ def summary(which: Cell, first: Floats, gradient: Floats, solve: Floats) -> Cell
             message="",
             first_gradient_process_s=first_s,
             first_gradient_built_s=first_s,
-            points=(PointSummary(RTOL, Outcome.OK, solve=HalfSummary(solve_s), gradient=HalfSummary(gradient_s)),),
+            points=(PointSummary(RTOL, Outcome.OK, solve=CallSummary(solve_s), gradient=CallSummary(gradient_s)),),
         )
         for block, (first_s, gradient_s, solve_s) in enumerate(triples)
     ]
@@ -302,7 +302,7 @@ def choice_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, ra
     row = Row(null, blocks, f"{cells} cells", {"cheapest": Counts()})
     for _ in range(trials):
         ((table,),) = Setup(cells).runs(noise, blocks, random)
-        chosen = choice(table.rows)
+        chosen = find_break_even(table.rows)
         assert chosen is not None
         tied = [item.judgement for best in chosen.best for item in best.tied if item.judgement is not None]
         row.counts["cheapest"].add(any(best.lead is Lead.CLEAR for best in chosen.best), any(map(is_held, tied)))

@@ -160,11 +160,6 @@ def test_a_circle_is_found():
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def test_no_file_is_longer_than_400_lines():
-    longest = {str(path.relative_to(PACKAGE)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {name: lines for name, lines in longest.items() if lines > 400} == {}
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_frameworks_are_imported_by_their_adapters_only(path):
     inside_an_adapter = len(path.relative_to(PACKAGE).parts) > 2 and layer_of(path) == "adapters"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.look import Look
+from sciml_bench.adapters.plot_style import PlotStyle
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import Trajectories
@@ -86,7 +86,7 @@ NETWORK = Method("network", family="network", order=0, implicit=False)
 
 
 @dataclass(frozen=True)
-class Facts:
+class ProblemTraits:
     """The traits of a problem by which an adapter decides whether it can run it.
 
     ``n_weights`` of the parameters are weights of networks. ``batch`` is the number of trajectories and ``n_saved`` the
@@ -154,11 +154,11 @@ class Recipe:
     saving: str = DEFAULT_SAVING
 
 
-Recipes = Callable[[Facts], tuple[Recipe, ...]]
+Recipes = Callable[[ProblemTraits], tuple[Recipe, ...]]
 """The recipes of an adapter for a problem with these facts, the best first; see :mod:`sciml_bench.adapters.recipes`."""
 
 
-def _no_recipes(_facts: Facts) -> tuple[Recipe, ...]:
+def _no_recipes(_facts: ProblemTraits) -> tuple[Recipe, ...]:
     return ()
 
 
@@ -210,7 +210,7 @@ class Adapter:
     precisions: tuple[str, ...] = ("float64",)
     devices: tuple[str, ...] = ("cpu",)
     recipes: Recipes = _no_recipes
-    refusal: Callable[[Cell, Facts], str | None] = _nothing
+    refusal: Callable[[Cell, ProblemTraits], str | None] = _nothing
     cached_modes: tuple[str, ...] = ()
     reusing_modes: tuple[str, ...] = ()
     variables: Callable[[], dict[str, str]] = dict[str, str]
@@ -220,7 +220,7 @@ class Adapter:
     mode_extras: dict[str, str] = field(default_factory=dict[str, str])
     compiles_long: bool = False
     cost: Cost = Cost()
-    look: Look | None = None
+    look: PlotStyle | None = None
     locks: Callable[[], Mapping[str, str]] = dict[str, str]
     script: str = ""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -236,7 +236,7 @@ class Adapter:
         """The modes of cells: each mode, also with a warm compile cache if it has one."""
         return (*self.modes, *(f"{mode}{WARM}" for mode in self.cached_modes))
 
-    def why_not(self, cell: Cell, facts: Facts) -> str | None:
+    def why_not(self, cell: Cell, facts: ProblemTraits) -> str | None:
         """Return why a cell cannot run on a problem with these facts; ``None`` if it can."""
         if cell.saving == LANDING and facts.n_saved == 1:
             return "the only saved time is the end of the solve, where the last step ends in any case"

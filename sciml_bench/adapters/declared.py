@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.adapters.base import Adapter, Look, Method
+from sciml_bench.adapters.base import Adapter, Method, PlotStyle
 from sciml_bench.record.codec import decode
 from sciml_bench.record.task import Cell
 
@@ -22,7 +22,7 @@ class Declared:
     target: str
     mode_targets: dict[str, str]
     methods: dict[str, Method]
-    look: Look | None = None
+    look: PlotStyle | None = None
 
     @classmethod
     def of(cls, adapter: Adapter, methods: Mapping[str, Method]) -> Declared:

@@ -39,14 +39,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Adapter, Facts, Recipe, Recipes
+from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Adapter, ProblemTraits, Recipe, Recipes
 from sciml_bench.host.processors import lacks_bfloat16
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING, TF32, Cell
 
 # Reasons for the plan that hold for every adapter of models.
 
 
-def model_refusal(cell: Cell, _facts: Facts) -> str | None:
+def model_refusal(cell: Cell, _facts: ProblemTraits) -> str | None:
     """Return why a cell of a model cannot run here; ``None`` if it can. Workers check for GPUs."""
     if cell.precision == "bfloat16" and cell.device == "cpu":
         return lacks_bfloat16()
@@ -69,43 +69,43 @@ FEW = 100
 Value = TypeVar("Value")
 
 
-def takes_explicit(facts: Facts) -> bool:
+def takes_explicit(facts: ProblemTraits) -> bool:
     """Return whether explicit methods are recommended: as probed, or as labelled if the probe is undecided."""
     found = None if facts.probed is None else facts.probed.suits_explicit
     return not facts.stiff if found is None else found
 
 
-def contradicted(facts: Facts) -> bool:
+def contradicted(facts: ProblemTraits) -> bool:
     """Return whether the probe contradicts the problem's label."""
     return takes_explicit(facts) == facts.stiff
 
 
-def undecided(facts: Facts) -> bool:
+def undecided(facts: ProblemTraits) -> bool:
     """Return whether a problem was probed and neither kind of method was found to suit it."""
     return facts.probed is not None and facts.probed.suits_explicit is None
 
 
-def takes_both(facts: Facts) -> bool:
+def takes_both(facts: ProblemTraits) -> bool:
     """Return whether methods of both kinds are planned."""
     return contradicted(facts) or undecided(facts)
 
 
-def is_small(facts: Facts) -> bool:
+def is_small(facts: ProblemTraits) -> bool:
     """Return whether gradients are taken forward."""
     return facts.n_states + facts.n_theta <= FEW
 
 
-def by_work(facts: Facts, explicit: Value, implicit: Value) -> Value:
+def by_work(facts: ProblemTraits, explicit: Value, implicit: Value) -> Value:
     """The value for the work that the probe measured."""
     return explicit if takes_explicit(facts) else implicit
 
 
-def by_size(facts: Facts, few: Value, many: Value) -> Value:
+def by_size(facts: ProblemTraits, few: Value, many: Value) -> Value:
     """The value for this number of components."""
     return few if is_small(facts) else many
 
 
-def other_kind(facts: Facts, explicit: Recipe, implicit: Recipe) -> tuple[Recipe, ...]:
+def other_kind(facts: ProblemTraits, explicit: Recipe, implicit: Recipe) -> tuple[Recipe, ...]:
     """Return the first recipe of the kind of method that is not the best one's, if both kinds are planned."""
     if not takes_both(facts):
         return ()
@@ -125,7 +125,7 @@ def distinct(*recipes: Recipe) -> tuple[Recipe, ...]:
     return (best, *named.values())
 
 
-def recommended(adapter: Adapter, facts: Facts) -> tuple[Recipe, ...]:
+def recommended(adapter: Adapter, facts: ProblemTraits) -> tuple[Recipe, ...]:
     """Return an adapter's recipes, the best first, landing on the saved times by the one rule."""
     declared = adapter.recipes(facts)
     found = tuple(replace(recipe, saving=LANDING) if _lands(recipe, adapter, facts) else recipe for recipe in declared)
@@ -135,14 +135,14 @@ def recommended(adapter: Adapter, facts: Facts) -> tuple[Recipe, ...]:
     return found if twin in found else (*found, twin)
 
 
-def _lands(recipe: Recipe, adapter: Adapter, facts: Facts) -> bool:
+def _lands(recipe: Recipe, adapter: Adapter, facts: ProblemTraits) -> bool:
     method = adapter.method(recipe.method)
     if recipe.role == DEFAULT or not method.lands or method.interpolant is None:
         return False
     return method.order - method.interpolant >= LOST_ORDERS and 1 < facts.n_saved <= _few_times(facts)
 
 
-def _few_times(facts: Facts) -> int:
+def _few_times(facts: ProblemTraits) -> int:
     counts = () if facts.probed is None else (facts.probed.explicit, facts.probed.implicit)
     work = by_work(facts, *counts) if counts else None
     return FEW_TIMES if work is None else work // WORK_EACH

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from sciml_bench.analysis.advice.advice import Advice, advice
 from sciml_bench.analysis.advice.answer import Answer
-from sciml_bench.analysis.advice.break_even import Choice, choice
+from sciml_bench.analysis.advice.break_even import BreakEven, find_break_even
 from sciml_bench.analysis.advice.competitors import COUNT, within_reach
 from sciml_bench.analysis.advice.recommendation import Recommendation, of_problem
 from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
-from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, Ranking, Standing, ranking
+from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, PairwiseVerdict, Ranking, ranking
 from sciml_bench.analysis.repeats import repeats
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, comparisons, tables
 from sciml_bench.analysis.selftest.store import earlier
@@ -44,7 +44,7 @@ class RankedTable:
         """True if the rankings belong to a group of matched rows."""
         return self.table.name.startswith("matched")
 
-    def standing(self, quantity: str, row: Row) -> Standing | None:
+    def standing(self, quantity: str, row: Row) -> PairwiseVerdict | None:
         """Return the comparison of a row with the fastest; ``None`` for the fastest and for rows without verdict."""
         return self.rankings[quantity].standing(row) if quantity in self.rankings else None
 
@@ -158,11 +158,11 @@ class Analysis:
             advised = self._recommended(answer, cells)
             yield ProblemAnalysis(name, titles.get(name, ""), cells, comparison, ranked, answer, advised)
 
-    def _choice(self, comparison: Comparison) -> Choice | None:
+    def _choice(self, comparison: Comparison) -> BreakEven | None:
         """The cheapest rows of a problem; ``None`` if no winner may be named."""
         if self.judged is None:
             return None
-        return choice(comparison.rows, self._earlier, self.judged.runs.get(GRADIENT))
+        return find_break_even(comparison.rows, self._earlier, self.judged.runs.get(GRADIENT))
 
     def _recommended(self, answer: Answer, cells: Sequence[CellSummary]) -> Recommendation | None:
         """Return the way to take for the run's question, or for ``COUNT`` calls at the accuracy of the tables."""

@@ -121,7 +121,7 @@ def _lines(path: Path, piece: Piece) -> Iterable[tuple[int, bytes]]:
 
 
 @dataclass(frozen=True)
-class Trace:
+class RecordEntry:
     """One record without its samples. ``line`` counts from 1 in the run's ``records.jsonl``; ``rtols`` is the ladder
     of tolerances that was tried."""
 
@@ -170,9 +170,9 @@ class LoadedRun:
     plan: Mapping[str, Any]
     environment: Mapping[str, Any]
     summary: RunSummary
-    traces: list[Trace] = field(default_factory=list[Trace])
+    traces: list[RecordEntry] = field(default_factory=list[RecordEntry])
     damaged: list[DamagedLine] = field(default_factory=list[DamagedLine])
-    unplanned: list[Trace] = field(default_factory=list[Trace])
+    unplanned: list[RecordEntry] = field(default_factory=list[RecordEntry])
     environments: Sequence[Mapping[str, Any]] = ()
     other_machines: str = ""
 
@@ -186,14 +186,14 @@ class LoadedRun:
         """Return whether winners may be named."""
         return self.analysis.comparable
 
-    def counting(self) -> dict[str, list[Trace]]:
+    def counting(self) -> dict[str, list[RecordEntry]]:
         """The records that count, by cell id, in the order of their blocks."""
-        kept: dict[tuple[str, int], Trace] = {}
+        kept: dict[tuple[str, int], RecordEntry] = {}
         for trace in self.traces:
             known = kept.get((trace.cell_id, trace.block))
             if known is None or supersedes(trace.attempt, known.attempt):
                 kept[trace.cell_id, trace.block] = trace
-        found: dict[str, list[Trace]] = {}
+        found: dict[str, list[RecordEntry]] = {}
         for (cell_id, _), trace in sorted(kept.items()):
             found.setdefault(cell_id, []).append(trace)
         return found
@@ -232,7 +232,7 @@ def read_run(run: Run, processes: int = 1) -> LoadedRun:
     return reading
 
 
-def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Trace, ProcessSummary]:
+def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[RecordEntry, ProcessSummary]:
     """The part of one line that a report keeps."""
     try:
         record = Record.from_json(line)
@@ -272,8 +272,8 @@ def _label(cell: Cell) -> str:
     return cell.label
 
 
-def _trace(line: int, record: Record) -> Trace:
-    return Trace(
+def _trace(line: int, record: Record) -> RecordEntry:
+    return RecordEntry(
         record_id=str(record.record_id),
         line=line,
         cell_id=record.cell_id,

@@ -12,8 +12,8 @@ from typing import TypeGuard
 
 from sciml_bench.analysis.explanation.loops import Loop, joules_per_call, longest_loop, why_not_measured
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Drifts, GradientHalf, Half, PointResult, Scores, Trajectories
-from sciml_bench.record.process import COMPILED, REPLACED, ProcessFacts
+from sciml_bench.record.point import CallResult, Drifts, GradientResult, PointResult, Scores, Trajectories
+from sciml_bench.record.process import COMPILED, REPLACED, ProcessInfo
 from sciml_bench.record.record import Record
 from sciml_bench.record.scoring_rules import BY_COMPONENT
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
@@ -21,7 +21,7 @@ from sciml_bench.record.training import Trained
 from sciml_bench.stats.front import WorkPoint
 from sciml_bench.stats.location import process_median
 
-NO_HALF = Half()
+NO_RESULT = CallResult()
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class CallTimes:
 
 
 @dataclass(frozen=True)
-class HalfSummary:
+class CallSummary:
     """The solves, or the gradients, of one point of one process. Times are in seconds; ``None`` when it failed.
 
     ``seconds`` is the median of the calls that count, ``first_s`` the first call's time. ``digits`` belong to the
@@ -62,7 +62,7 @@ class HalfSummary:
     bridge_s: float | None = None
     calls: CallTimes | None = None
     inside: CallTimes | None = None
-    kept: Half = NO_HALF
+    kept: CallResult = NO_RESULT
 
     @property
     def counts(self) -> Mapping[str, float | None]:
@@ -97,8 +97,8 @@ class PointSummary:
     outcome: Outcome
     phase: str | None = None
     message: str = ""
-    solve: HalfSummary = HalfSummary()
-    gradient: HalfSummary = HalfSummary()
+    solve: CallSummary = CallSummary()
+    gradient: CallSummary = CallSummary()
     scd: float | None = None
     gradient_error: float | None = None
     memory_growth_bytes: int | None = None
@@ -121,7 +121,7 @@ class PointSummary:
         """Return whether a loop of it was long enough to judge and never settled."""
         return "none" in (self.solve.steady_class, self.gradient.steady_class)
 
-    def half(self, call: str) -> HalfSummary:
+    def half(self, call: str) -> CallSummary:
         """The half of a call: ``gradient``, or the solves."""
         return self.gradient if call == GRADIENT else self.solve
 
@@ -158,7 +158,7 @@ class ProcessSummary:
     first_gradient_built_s: float | None
     points: tuple[PointSummary, ...]
     first_call_s: float | None = None
-    facts: ProcessFacts | None = None
+    facts: ProcessInfo | None = None
     wall_s: float = 0.0
     phases_s: Mapping[str, float] = field(default_factory=dict[str, float])
     noisy: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ def reduce_record(record: Record) -> ProcessSummary:
         message=record.message,
         first_gradient_process_s=_seconds(first.get("process")),
         first_gradient_built_s=_seconds(first.get("built")),
-        facts=ProcessFacts.lean(record),
+        facts=ProcessInfo.lean(record),
         points=tuple(_reduce_point(point, place, record) for place, point in enumerate(record.points)),
         wall_s=record.own_s,
         phases_s={name: ns / 1e9 for name, ns in record.phases_ns.items()},
@@ -286,7 +286,7 @@ def _reduce_point(point: PointResult, place: int, record: Record) -> PointSummar
     )
 
 
-def is_right(gradient: GradientHalf, batch: int | None) -> bool:
+def is_right(gradient: GradientResult, batch: int | None) -> bool:
     """Return whether a gradient was checked and found right; ``batch`` is the point's, ``None`` for equations."""
     if gradient.outcome is not Outcome.OK or is_unchecked(gradient, batch):
         return False
@@ -296,7 +296,7 @@ def is_right(gradient: GradientHalf, batch: int | None) -> bool:
     return error is None or error <= GRADIENT_ERROR_BOUND or bool(scores.get("below_reference"))
 
 
-def is_unchecked(gradient: GradientHalf, batch: int | None) -> bool:
+def is_unchecked(gradient: GradientResult, batch: int | None) -> bool:
     """Return whether a gradient passed because nothing judged it, as earlier rules let it."""
     if batch is not None or gradient.outcome is not Outcome.OK:
         return False
@@ -304,9 +304,11 @@ def is_unchecked(gradient: GradientHalf, batch: int | None) -> bool:
     return "error" not in scores and "difference_error" not in scores
 
 
-def _reduce_half(half: Half, right: bool, error: float | None, record: Record, loop: tuple[int, str]) -> HalfSummary:
+def _reduce_half(
+    half: CallResult, right: bool, error: float | None, record: Record, loop: tuple[int, str]
+) -> CallSummary:
     calls = CallTimes.of(half.counted_ns) if right else None
-    return HalfSummary(
+    return CallSummary(
         seconds=None if calls is None else calls.median,
         first_s=_seconds(half.first_ns) if right else None,
         digits=_digits(error) if right else None,

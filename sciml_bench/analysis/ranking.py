@@ -41,7 +41,7 @@ class Lead(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tied:
+class Tie:
     """A row that is not judged slower than the one with the least time; without a common block it is not judged."""
 
     row: Row
@@ -49,7 +49,7 @@ class Tied:
 
 
 @dataclass(frozen=True)
-class Standing:
+class PairwiseVerdict:
     """One row against the fastest; the ratio is its time over the fastest row's."""
 
     quantity: str
@@ -67,16 +67,16 @@ class Ranking:
 
     quantity: str
     rows: tuple[Row, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[PairwiseVerdict, ...]
     lead: Lead
-    tied: tuple[Tied, ...]
+    tied: tuple[Tie, ...]
 
     @property
     def fastest(self) -> Row:
         """The row with the least time."""
         return self.rows[0]
 
-    def standing(self, row: Row) -> Standing | None:
+    def standing(self, row: Row) -> PairwiseVerdict | None:
         """Return the comparison of a row with the fastest; ``None`` for the fastest and for rows without verdict."""
         return next((item for item in self.standings if item.row is row), None)
 
@@ -168,7 +168,7 @@ def ranking(rows: Sequence[Row], quantity: str, judged: Judged | None, *, distur
         provisional = disturbed and others and all(_apart(first, other, quantity) for other in others)
         return Ranking(quantity, timed, (), Lead.PROVISIONAL if provisional else Lead.SHOWN, ())
     against = [(row, judged.between(quantity, first, row)) for row in others]
-    standings = tuple(Standing(quantity, first, row, found) for row, found in against if found is not None)
+    standings = tuple(PairwiseVerdict(quantity, first, row, found) for row, found in against if found is not None)
     lead, tied = of_lead(against) if others else (Lead.ALONE, ())
     return Ranking(quantity, timed, standings, lead, tied)
 
@@ -209,10 +209,10 @@ def _ratio(base: Time, new: Time) -> Ratio | None:
     return on_axis(paired_ratio(pairs.base, pairs.new), base.axis, new.axis) if pairs.blocks else None
 
 
-def of_lead(against: Sequence[tuple[Row, Judgement | None]]) -> tuple[Lead, tuple[Tied, ...]]:
+def of_lead(against: Sequence[tuple[Row, Judgement | None]]) -> tuple[Lead, tuple[Tie, ...]]:
     """The word, and who is not slower, of the judgements on all others against the row with the least time."""
     tied = tuple(
-        Tied(row, judgement)
+        Tie(row, judgement)
         for row, judgement in against
         if judgement is None or judgement.verdict is not Verdict.SLOWER
     )

@@ -19,7 +19,7 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.location import Spread, spread
-from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, Power, ahead, complete, crossings, power
+from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, PowerLaw, ahead, complete, crossings, power_law
 
 # Grouping of a sweep's cells: a table holds cells that may be compared with each other at every size.
 
@@ -140,7 +140,7 @@ class SweepRow:
 
     solver: Solver
     values: Mapping[Size, Value]
-    power: Power | None
+    power_law: PowerLaw | None
 
 
 @dataclass(frozen=True)
@@ -329,11 +329,11 @@ def _number(value: float | None) -> float | None:
     return float(value) if value else None
 
 
-def _power(values: Mapping[Size, Value]) -> Power | None:
+def _power(values: Mapping[Size, Value]) -> PowerLaw | None:
     """The exponent over the sizes that have a number; upper bounds do not count."""
     sizes = _usable(values)
     rows = complete(_by_block(values, sizes), sizes)
-    return power(sizes, rows) if len(sizes) >= LEAST_SIZES and rows else None
+    return power_law(sizes, rows) if len(sizes) >= LEAST_SIZES and rows else None
 
 
 def _usable(values: Mapping[Size, Value]) -> list[Size]:

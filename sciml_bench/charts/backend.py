@@ -21,7 +21,7 @@ Ends = tuple[float, float, float, float]
 Box = tuple[float, float, float, float]
 """Left, lower edge, width, height."""
 
-Look = dict[str, Any]
+PlotStyle = dict[str, Any]
 """Colours, widths and markers, in the words that matplotlib has for them."""
 
 _POINTS = 72.0
@@ -69,7 +69,7 @@ class Backend:
         """The elements that were drawn, from the lowest layer to the highest."""
         return "".join(element for _, element in sorted(self._elements, key=lambda item: item[0]))
 
-    def line(self, xs: Sequence[float], ys: Sequence[float], look: Look) -> None:
+    def line(self, xs: Sequence[float], ys: Sequence[float], look: PlotStyle) -> None:
         """A line with its markers."""
         places = [(x * _POINTS, self._y(y)) for x, y in zip(xs, ys, strict=True)]
         layer, line = look.get("zorder", _LINES), look.get("linestyle", "-")
@@ -80,12 +80,12 @@ class Backend:
         if marker:
             self._marks(layer, marker, _chosen(places, look.get("markevery", 1)), look)
 
-    def segments(self, ends: Sequence[Ends], look: Look) -> None:
+    def segments(self, ends: Sequence[Ends], look: PlotStyle) -> None:
         """Straight lines of one look, in one path."""
         lines = ([(x0 * _POINTS, self._y(y0)), (x1 * _POINTS, self._y(y1))] for x0, y0, x1, y1 in ends)
         self._add(look.get("zorder", _BOXES), "".join(map(_straight, lines)), _stroke(look))
 
-    def boxes(self, boxes: Sequence[Box], look: Look) -> None:
+    def boxes(self, boxes: Sequence[Box], look: PlotStyle) -> None:
         """Rectangles of one look, in one path; their height may count downwards."""
         path = "".join(
             f"M{_place(x * _POINTS)} {_place(self._y(y))}h{_side(w * _POINTS)}v{_side(-h * _POINTS)}"
@@ -100,7 +100,7 @@ class Backend:
         fill = f' fill="url(#{self._pattern(colour, hatch)})"' if hatch else ""
         self._add(look.get("zorder", _BOXES), path, ";".join(styles) + _faint(look), fill)
 
-    def text(self, x: float, y: float, text: str, look: Look) -> None:
+    def text(self, x: float, y: float, text: str, look: PlotStyle) -> None:
         """One level line of text, written from its base line."""
         anchor = {"left": "", "center": ";text-anchor:middle", "right": ";text-anchor:end"}[look.get("ha", "left")]
         style = f"font-size:{look['fontsize']:g}px{anchor}"
@@ -118,7 +118,7 @@ class Backend:
             styled = f' style="{style}"' if style else ""
             self._elements.append((layer, f'<path d="{path}"{styled}{attributes}/>'))
 
-    def _marks(self, layer: float, marker: str, places: Sequence[tuple[float, float]], look: Look) -> None:
+    def _marks(self, layer: float, marker: str, places: Sequence[tuple[float, float]], look: PlotStyle) -> None:
         size = look.get("markersize", 6.0)
         if marker == ".":
             # The round end of a stroke without length is the shortest path to a dot.
@@ -179,11 +179,11 @@ def _colour(colour: str) -> str:
     return "currentColor" if colour == INK else colour
 
 
-def _faint(look: Look) -> str:
+def _faint(look: PlotStyle) -> str:
     return f";opacity:{look['alpha']:g}" if "alpha" in look else ""
 
 
-def _stroke(look: Look) -> str:
+def _stroke(look: PlotStyle) -> str:
     width = look.get("linewidth", 1.5)
     dashes = "".join(_dashes(look.get("linestyle", "-"), width))
     return f"fill:none;stroke:{_colour(look['color'])};stroke-width:{width:g}{dashes}{_faint(look)}"
@@ -196,7 +196,7 @@ def _dashes(style: object, width: float) -> Iterator[str]:
         yield f";stroke-dasharray:{','.join(_side(length * width) for length in lengths)}"
 
 
-def _face(look: Look, marker: str) -> str:
+def _face(look: PlotStyle, marker: str) -> str:
     face = "none" if marker in OPEN else look.get("markerfacecolor", look["color"])
     edge = look.get("markeredgecolor", look["color"])
     return f"fill:{_colour(face)};stroke:{_colour(edge)};stroke-width:{_EDGE_PT:g}"

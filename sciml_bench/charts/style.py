@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.adapters.base import Look
+from sciml_bench.adapters.base import PlotStyle
 from sciml_bench.record.task import Cell
 
 INK = "#1c1b1e"
@@ -20,8 +20,8 @@ RIGHT, HONEST, SILENT = "#0072b2", "#c08400", "#d5405e"
 
 # Of adapters that declare no look.
 _OTHERS = (
-    Look("#5b7d9e", "<>"), Look("#7a7a2a", "hd"), Look("#b3446c", "8s"), Look("#3d8c8c", "p^"), Look("#8a6d5a", "Dv"),
-    Look("#7566c4", "o*"),
+    PlotStyle("#5b7d9e", "<>"), PlotStyle("#7a7a2a", "hd"), PlotStyle("#b3446c", "8s"), PlotStyle("#3d8c8c", "p^"),
+    PlotStyle("#8a6d5a", "Dv"), PlotStyle("#7566c4", "o*"),
 )  # fmt: skip
 _LINES: tuple[tuple[float, ...], ...] = (
     (), (5, 1.6), (5, 1.4, 1.2, 1.4), (1.2, 1.4), (5, 1.4, 1.2, 1.4, 1.2, 1.4),
@@ -64,7 +64,7 @@ class Palette:
     declare.
     """
 
-    def __init__(self, cells: Iterable[Cell], looks: Mapping[str, Look]):
+    def __init__(self, cells: Iterable[Cell], looks: Mapping[str, PlotStyle]):
         configurations = dict.fromkeys(configuration(cell) for cell in cells)
         self._frameworks = _with_others((of[0] for of in configurations), looks)
         self._places: dict[Configuration, int] = {}
@@ -109,7 +109,7 @@ class Palette:
         return Style(self.colour(of[0]), marker, _LINES[self._lines[of]], filled)
 
 
-def _with_others(adapters: Iterable[str], looks: Mapping[str, Look]) -> dict[str, Look]:
+def _with_others(adapters: Iterable[str], looks: Mapping[str, PlotStyle]) -> dict[str, PlotStyle]:
     """The look of every framework; without a declaration it is chosen by name, and the next free one if another
     framework of the run has it.
     """

@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import median
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
-from sciml_bench.analysis.process_summary import HalfSummary, PointSummary, ProcessSummary
+from sciml_bench.analysis.process_summary import CallSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
@@ -279,7 +279,7 @@ def _place(claim: Claim, side: str, cell: CellSummary, summary: RunSummary) -> i
     return next((i for i, (rtol, atol) in enumerate(points) if Point(rtol, atol) == stated), 0)
 
 
-Seconds = Callable[[HalfSummary], float | None]
+Seconds = Callable[[CallSummary], float | None]
 
 
 def _taken(claim: Claim, setting: str, side: str) -> Seconds:
@@ -288,7 +288,7 @@ def _taken(claim: Claim, setting: str, side: str) -> Seconds:
     name = statistic if statistic in (MEAN, MINIMUM) else MEDIAN
     direct = claim.conditions[CALL_PATH].sides.get(side) == DIRECT
 
-    def seconds(half: HalfSummary) -> float | None:
+    def seconds(half: CallSummary) -> float | None:
         times = half.inside if direct and half.inside is not None else half.calls
         return None if times is None else getattr(times, name)
 
@@ -315,7 +315,7 @@ def _per_step(point: PointSummary, seconds: Seconds) -> float | None:
     return time / steps if steps and time is not None else None
 
 
-def _count(half: HalfSummary, key: str) -> float | None:
+def _count(half: CallSummary, key: str) -> float | None:
     return half.counts.get(key) if half.seconds is not None else None
 
 

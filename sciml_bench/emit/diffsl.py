@@ -40,9 +40,9 @@ class DiffslPrinter(Printer):
         base, exponent = expr.base, expr.exp
         if exponent == -1:
             return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.Half:
+        if exponent == sympy.S.CallResult:
             return self._call("sqrt", base)
-        if exponent == -sympy.S.Half:
+        if exponent == -sympy.S.CallResult:
             return f"1/{self._call('sqrt', base)}"
         if exponent.is_Integer and 2 <= exponent <= 4:
             return f"({'*'.join([self._atom(base)] * int(exponent))})"

@@ -120,9 +120,9 @@ class Printer(PythonCodePrinter):
         base, exponent = expr.base, expr.exp
         if exponent == -1:
             return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.Half:
+        if exponent == sympy.S.CallResult:
             return self._call("sqrt", base)
-        if exponent == -sympy.S.Half:
+        if exponent == -sympy.S.CallResult:
             return f"1/{self._call('sqrt', base)}"
         if self._is_product(expr):
             return f"({'*'.join([self.code(base)] * int(exponent))})"

@@ -23,8 +23,8 @@ from sciml_bench.measure.protocol import (
     Waits,
 )
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PHASE, PointResult, Trial
-from sciml_bench.record.process import HostObservations, WorkerFacts
+from sciml_bench.record.point import PHASE, PerturbedSolve, PointResult
+from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
 from sciml_bench.record.training import PHASES, Trained
@@ -68,7 +68,7 @@ class EventLog:
         self.time_to_first_gradient_ns: dict[str, int] = {}
         self.points: dict[int, PointResult] = {}
         self.complete: set[int] = set()
-        self.trials: list[Trial] = []
+        self.trials: list[PerturbedSolve] = []
         self.training: Trained | None = None
         self.trained = False
         self.end: End | None = None
@@ -172,7 +172,7 @@ def assemble(
     end = log.end or End(Outcome.CRASH)
     during = observed.conditions["during"] | {"involuntary_switches_per_s": _rounded(end.displaced_per_s)}
     observed = replace(observed, conditions=observed.conditions | {"during": during})
-    said = end.worker or WorkerFacts(peak_rss_bytes=0, threads={}, versions={})
+    said = end.worker or WorkerInfo(peak_rss_bytes=0, threads={}, versions={})
     training = _training(task, log, ending)
     return Measurement(
         **vars(replace(said, peak_rss_bytes=said.peak_rss_bytes or ending.peak_rss_bytes)),
@@ -209,12 +209,12 @@ def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:
     return end.energy | {"idle_watts": idle_watts}
 
 
-def _trials(log: EventLog, ending: Ending) -> tuple[Trial, ...]:
+def _trials(log: EventLog, ending: Ending) -> tuple[PerturbedSolve, ...]:
     """The reported trials, and the one that ended the worker, if any."""
     if log.phase != PHASE or ending.outcome is None or log.point is None:
         return tuple(log.trials)
     draw = log.trials[-1].draw + (log.point <= log.trials[-1].point) if log.trials else 0
-    return (*log.trials, Trial(draw, log.point, ending.outcome))
+    return (*log.trials, PerturbedSolve(draw, log.point, ending.outcome))
 
 
 def _training(task: Task, log: EventLog, ending: Ending) -> Trained | None:

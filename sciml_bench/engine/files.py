@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from sciml_bench.engine.interface import Engine, HandedOver, OnHappening
+from sciml_bench.engine.interface import Engine, EventCallback, HandedOver
 from sciml_bench.engine.unit import Unit
 from sciml_bench.errors import StoreError
 from sciml_bench.record.jsonl import store_error
@@ -35,7 +35,7 @@ class FilesEngine(Engine):
     def submit(self, unit: Unit) -> None:
         self._waiting.append(unit)
 
-    def wait(self, on: OnHappening) -> None:
+    def wait(self, on: EventCallback) -> None:
         while self._waiting:
             unit = self._waiting.popleft()
             on(HandedOver(unit, write_unit(unit, self.folder)))

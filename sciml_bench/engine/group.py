@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
-from sciml_bench.engine.cell_session import CellRun, OnEvent, Partners, first_calls, measures_energy, nobody
 from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.measured_worker import MeasuredWorker, OnEvent, Partners, first_calls, measures_energy, nobody
 from sciml_bench.host.environment_variables import count_cache_files, make_caches
 from sciml_bench.host.temporary import temporary_folder
 from sciml_bench.measure.protocol import SLICE_S, Enter, Event
@@ -123,7 +123,7 @@ class CellSession:
         self._slice_s, self._partners = slice_s, partners
         self._folder = temporary_folder("worker")
         self._caches = Path(self._folder.name) / "compile_caches"
-        self._run: CellRun | None = None
+        self._run: MeasuredWorker | None = None
         self._fill_s = 0.0
         make_caches(self._caches)
 
@@ -155,8 +155,8 @@ class CellSession:
             self._run.end()
         self._folder.cleanup()
 
-    def _started(self, task: Task, on_event: OnEvent | None, slice_s: float | None) -> CellRun:
-        return CellRun(
+    def _started(self, task: Task, on_event: OnEvent | None, slice_s: float | None) -> MeasuredWorker:
+        return MeasuredWorker(
             task,
             self._limits,
             self._caches,

@@ -21,7 +21,7 @@ from sciml_bench.record.record import Record
 
 
 @dataclass(frozen=True)
-class Told:
+class WorkerReported:
     """The worker of job ``index`` of a unit reported an event. Some engines see no workers."""
 
     unit: Unit
@@ -30,7 +30,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Measured:
+class JobMeasured:
     """A job was measured."""
 
     unit: Unit
@@ -38,7 +38,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Ended:
+class UnitEnded:
     """A unit ended. ``lost`` is the reason why some of its jobs were not measured, empty if all were."""
 
     unit: Unit
@@ -53,8 +53,8 @@ class HandedOver:
     path: Path
 
 
-Happening = Told | Measured | Ended | HandedOver
-OnHappening = Callable[[Happening], None]
+EngineEvent = WorkerReported | JobMeasured | UnitEnded | HandedOver
+EventCallback = Callable[[EngineEvent], None]
 
 
 class Engine(ABC):
@@ -71,7 +71,7 @@ class Engine(ABC):
         """Accept a unit. Raises :class:`EngineError` if it cannot."""
 
     @abstractmethod
-    def wait(self, on: OnHappening) -> None:
+    def wait(self, on: EventCallback) -> None:
         """Report happenings until at least one unit has ended or was handed over; return at once without units.
 
         An exception from ``on`` ends the unit of the happening and is raised here, like ``KeyboardInterrupt``.
@@ -103,12 +103,12 @@ class OneByOne(Engine):
     def submit(self, unit: Unit) -> None:
         self._waiting.append(unit)
 
-    def wait(self, on: OnHappening) -> None:
+    def wait(self, on: EventCallback) -> None:
         if self._waiting:
             self.carry_out(self._waiting.popleft(), on)
 
     @abstractmethod
-    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+    def carry_out(self, unit: Unit, on: EventCallback) -> None:
         """Run a unit and report its happenings, its end last."""
 
     def cancel(self) -> None:

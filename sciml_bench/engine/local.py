@@ -9,7 +9,7 @@ from contextlib import closing
 import psutil
 
 from sciml_bench.engine.group import measure_group
-from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening, Told
+from sciml_bench.engine.interface import EventCallback, JobMeasured, OneByOne, UnitEnded, WorkerReported
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.measure.protocol import Event
 from sciml_bench.record.record import Record
@@ -33,19 +33,19 @@ class LocalEngine(OneByOne):
         self._environment_hash = environment_hash
         self._host = host
 
-    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+    def carry_out(self, unit: Unit, on: EventCallback) -> None:
         indices = range(len(unit.jobs))
         for together in _batches(indices, unit.comparable):
             for record in self._measured(unit, together, on):
-                on(Measured(unit, record))
-        on(Ended(unit))
+                on(JobMeasured(unit, record))
+        on(UnitEnded(unit))
 
-    def _measured(self, unit: Unit, indices: Sequence[int], on: OnHappening) -> Iterator[Record]:
+    def _measured(self, unit: Unit, indices: Sequence[int], on: EventCallback) -> Iterator[Record]:
         """The records of jobs whose cells take turns, in their order."""
         jobs: list[Job] = [unit.jobs[index] for index in indices]
 
         def on_event(place: int, event: Event) -> None:
-            on(Told(unit, indices[place], event))
+            on(WorkerReported(unit, indices[place], event))
 
         measurements = measure_group([job.task for job in jobs], unit.limits, on_event=on_event)
         with closing(measurements):

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sciml_bench.engine.cell_session import start_worker
 from sciml_bench.engine.event_log import EventLog, assemble
 from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpreter
-from sciml_bench.engine.worker_process import WorkerWatch
+from sciml_bench.engine.measured_worker import start_worker
+from sciml_bench.engine.worker_process import WorkerProcess
 from sciml_bench.host.conditions import Counters, state_now
 from sciml_bench.host.environment_variables import make_caches, worker_variables
 from sciml_bench.host.processes.strays import VARIABLE, new_tag
@@ -39,7 +39,7 @@ class SharedWorker:
     def __init__(self, limits: Limits, command: Sequence[str] = SCREEN):
         self._limits, self._command = limits, tuple(command)
         self._folder = temporary_folder("screen")
-        self._watch: WorkerWatch | None = None
+        self._watch: WorkerProcess | None = None
         self._cpus: set[int] = set()
         self._startup_ns: dict[str, int] = {}
 
@@ -97,7 +97,7 @@ class SharedWorker:
             self._watch.end()
             self._watch = None
 
-    def _started(self, task: Task, limits: Limits, start_ns: int) -> tuple[EventLog, WorkerWatch]:
+    def _started(self, task: Task, limits: Limits, start_ns: int) -> tuple[EventLog, WorkerProcess]:
         folder = Path(tempfile.mkdtemp(prefix="worker_", dir=self._folder.name))
         # Results of an earlier process's compilation must not be reused.
         caches = folder / "compile_caches"
@@ -109,5 +109,5 @@ class SharedWorker:
         with pinned(task.threads) as self._cpus:
             process = start_worker(command, folder, variables)
             log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
-        watch = WorkerWatch(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus, tag=tag)
+        watch = WorkerProcess(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus, tag=tag)
         return log, watch

@@ -19,7 +19,7 @@ from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.process_tree import ProcessTree
 from sciml_bench.host.nvidia import DeviceWatch
 from sciml_bench.host.processes import strays
-from sciml_bench.measure.deadline import Patience, used_now
+from sciml_bench.measure.deadline import Deadline, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode
 from sciml_bench.record.outcome import Outcome
 
@@ -37,7 +37,7 @@ _GO = b"go\n"
 _NEAR_LIMIT = 0.5
 
 
-class WorkerWatch:
+class WorkerProcess:
     """One worker process and its events so far.
 
     ``tag`` is on everything that the worker starts, see :mod:`sciml_bench.host.processes.strays`.
@@ -71,7 +71,7 @@ class WorkerWatch:
         self._device = device
         self._line_to_go = _GO
         self._tree = ProcessTree(process.pid)
-        self._patience = Patience(lambda: used_now(cpus, self._tree.pids), len(cpus))
+        self._patience = Deadline(lambda: used_now(cpus, self._tree.pids), len(cpus))
         self._input = memoryview(task_json.encode() + b"\n")
         self._line = bytearray()
         self._tail = b""

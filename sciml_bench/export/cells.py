@@ -10,7 +10,7 @@ from typing import Any
 from sciml_bench.analysis.advice.break_even import million_gradients_cost, price_of
 from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.process_summary import PointSummary
-from sciml_bench.analysis.ranking import Standing
+from sciml_bench.analysis.ranking import PairwiseVerdict
 from sciml_bench.analysis.rows import Comparison, Row, Target, Time
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.training import training_rows
@@ -37,7 +37,7 @@ class Line:
         """See :meth:`RankedTable.verdict`; ``None`` where the cell is not judged."""
         return self.ranked.verdict(quantity, self.row) or None if self.ranked and self.row else None
 
-    def standing(self, quantity: str) -> Standing | None:
+    def standing(self, quantity: str) -> PairwiseVerdict | None:
         """Return how it stands against the fastest of its table."""
         return self.ranked.standing(quantity, self.row) if self.ranked and self.row else None
 

@@ -38,7 +38,7 @@ class Used:
     own_s: float
 
 
-class Patience:
+class Deadline:
     """Counts from :meth:`restart`; :meth:`look` is called now and then, :meth:`ended` at :attr:`deadline_s`.
 
     ``processors`` is the number of the worker's own: 0 if it is not pinned to any, and then wall time counts.
@@ -120,10 +120,10 @@ def _taken_s(times: Any) -> float:
     return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq", "steal"))
 
 
-def patience_of_this_process(now_s: Callable[[], float]) -> Patience:
+def patience_of_this_process(now_s: Callable[[], float]) -> Deadline:
     """A worker's deadline for itself, by the processors that it is pinned to."""
     cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
-    return Patience(lambda: used_now(cpus, (os.getpid(),)), len(cpus), now_s)
+    return Deadline(lambda: used_now(cpus, (os.getpid(),)), len(cpus), now_s)
 
 
 def _own_s(pid: int) -> float:

@@ -11,11 +11,13 @@ from sciml_bench.measure.protocol import Phases, explain
 from sciml_bench.measure.sampling import solve_call
 from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PHASE, Trial
+from sciml_bench.record.point import PHASE, PerturbedSolve
 from sciml_bench.record.task import Task
 
 
-def try_draws(task: Task, program: Program, phases: Phases, tell: Callable[[Trial], object], limit_s: float) -> None:
+def try_draws(
+    task: Task, program: Program, phases: Phases, tell: Callable[[PerturbedSolve], object], limit_s: float
+) -> None:
     """Solve for every draw at every point, telling of each; ends early when ``limit_s`` has passed."""
     until_ns = phases.clock.now_ns() + int(limit_s * 1e9)
     for draw in range(len(task.draws)):
@@ -28,7 +30,7 @@ def try_draws(task: Task, program: Program, phases: Phases, tell: Callable[[Tria
             tell(trial)
 
 
-def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
+def _try(task: Task, program: Program, draw: int, point: int) -> PerturbedSolve:
     numbers, tolerance = task.numbers, task.points[point]
     call = solve_call(program, task, tolerance)
     try:
@@ -36,7 +38,7 @@ def _try(task: Task, program: Program, draw: int, point: int) -> Trial:
         call.synchronise(output)
         solution = call.read(output)
     except Exception as error:
-        return Trial(draw, point, explain(error, Outcome.CRASH)[0])
+        return PerturbedSolve(draw, point, explain(error, Outcome.CRASH)[0])
     scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
     error = scores.get("trajectory_error")
-    return Trial(draw, point, Outcome.OK, None if error is None else float(error))
+    return PerturbedSolve(draw, point, Outcome.OK, None if error is None else float(error))

@@ -9,14 +9,14 @@ from typing import Generic, TypeVar
 from sciml_bench.measure.loop_checks import Scored
 from sciml_bench.measure.sampling import Loop
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Steady
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult, Steady
 from sciml_bench.record.task import Point
 
-H = TypeVar("H", SolveHalf, GradientHalf)
+H = TypeVar("H", SolveResult, GradientResult)
 
 
 @dataclass
-class HalfLog(Generic[H]):
+class CallLog(Generic[H]):
     """The solves, or the gradients, of one point while it is measured.
 
     ``found`` is what the scored call gave, whose input and output are ``scored``. The first failure is the one that
@@ -65,8 +65,8 @@ class PointLog:
     """One point while it is measured."""
 
     point: Point
-    solve: HalfLog[SolveHalf] = field(default_factory=lambda: HalfLog(SolveHalf()))
-    gradient: HalfLog[GradientHalf] = field(default_factory=lambda: HalfLog(GradientHalf()))
+    solve: CallLog[SolveResult] = field(default_factory=lambda: CallLog(SolveResult()))
+    gradient: CallLog[GradientResult] = field(default_factory=lambda: CallLog(GradientResult()))
 
     def result(self) -> PointResult:
         """The point as it stands."""

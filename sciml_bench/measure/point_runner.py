@@ -20,10 +20,10 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
-from sciml_bench.host.processes.process import Displacements, rss_bytes
+from sciml_bench.host.processes.process import PreemptionCounter, rss_bytes
 from sciml_bench.measure.enough import is_enough
 from sciml_bench.measure.loop_checks import Scored, check_loop, numbers_of
-from sciml_bench.measure.point_log import HalfLog, PointLog
+from sciml_bench.measure.point_log import CallLog, PointLog
 from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
 from sciml_bench.measure.sampling import (
     TRANSFERS,
@@ -44,8 +44,8 @@ from sciml_bench.measure.steady import WarmUp, steady_state
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (
     MAX_STORED_COMPONENTS,
-    GradientHalf,
-    SolveHalf,
+    GradientResult,
+    SolveResult,
     finite,
 )
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
@@ -98,7 +98,7 @@ class CellMeasurer:
         self._limit_s = limit_s
         self._meter = meter
         self._turn_token = turn_token or TurnToken()
-        self.displacements = Displacements(phases.clock)
+        self.displacements = PreemptionCounter(phases.clock)
         self._warm_up = WarmUp(task.sampling, loops=len(task.calls) * len(task.points))
         self._inputs = Inputs(task)
         self._scorer = scorer_of(task)
@@ -184,7 +184,7 @@ class CellMeasurer:
             self._sample(log.gradient, gradient, index)
         self._send(PointDone(index, log.result(), complete=True))
 
-    def _score(self, half: HalfLog[Any], call: Call, index: int, keep: Callable[..., str]) -> None:
+    def _score(self, half: CallLog[Any], call: Call, index: int, keep: Callable[..., str]) -> None:
         """The first call of a point, at the unperturbed theta. Only the cell's very first ones have phases apart."""
         name = call.kind if index else f"first_{call.kind}"
         self._phases.enter(name, index)
@@ -206,7 +206,7 @@ class CellMeasurer:
     def _keep_solution(self, log: PointLog, solution: Solution) -> str:
         ys = np.asarray(solution.ys, dtype=np.float64)
         # Results are kept first: they are the evidence if a scorer fails.
-        log.solve.found = found = SolveHalf(
+        log.solve.found = found = SolveResult(
             statistics={name: finite(value) for name, value in solution.statistics.items()},
             end_state=_stored(ys[-1]),
             state_size=len(ys[-1]),
@@ -219,7 +219,7 @@ class CellMeasurer:
 
     def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
         values = np.asarray(gradient.gradient, dtype=np.float64)
-        log.gradient.found = found = GradientHalf(
+        log.gradient.found = found = GradientResult(
             statistics={name: finite(value) for name, value in gradient.statistics.items()},
             loss=finite(gradient.loss),
             values=_stored(values),
@@ -233,7 +233,7 @@ class CellMeasurer:
         self._gradients[self._logs.index(log)] = values
         return reason
 
-    def _sample(self, half: HalfLog[Any], call: Call, index: int) -> None:
+    def _sample(self, half: CallLog[Any], call: Call, index: int) -> None:
         """Warm-up and steady loops. An inaccurate half is timed too, a half that raised is not."""
         scored, half.scored = half.scored, None
         if half.outcome not in (None, Outcome.INACCURATE):
@@ -275,7 +275,7 @@ class CellMeasurer:
         finally:
             self._warm_up.spend((self._phases.clock.now_ns() - start_ns) / 1e9)
 
-    def _measure_steady(self, half: HalfLog[Any], call: Call, index: int) -> None:
+    def _measure_steady(self, half: CallLog[Any], call: Call, index: int) -> None:
         thetas = self._thetas(call, index, _STEADY)
         position = 2 * (len(_STREAMS) * index + _STREAMS[call.kind])
         self._turn_token.wait(position)
@@ -290,7 +290,7 @@ class CellMeasurer:
         # Workers that are still in this loop end it first.
         self._turn_token.wait(position + 1)
 
-    def _measure_transfers(self, half: HalfLog[Any], call: Call, index: int) -> None:
+    def _measure_transfers(self, half: CallLog[Any], call: Call, index: int) -> None:
         if self._on_host:
             return
         with self._phases.phase(f"transfer_{call.kind}", index):
@@ -309,7 +309,7 @@ class CellMeasurer:
             )
 
     @contextmanager
-    def _guard(self, half: HalfLog[Any], call: Call) -> Iterator[None]:
+    def _guard(self, half: CallLog[Any], call: Call) -> Iterator[None]:
         # Whatever a framework raises is a result here, also if it does not derive from Exception (Rust panics do not).
         try:
             yield
@@ -323,7 +323,7 @@ class CellMeasurer:
                 self._keep_trajectories(half, error)
             half.fail(outcome, self._phases.current, message)
 
-    def _keep_trajectories(self, half: HalfLog[Any], error: SolverFailure) -> None:
+    def _keep_trajectories(self, half: CallLog[Any], error: SolverFailure) -> None:
         """The failed trajectories of a batch, if the scored solve did not list them."""
-        if isinstance(half.found, SolveHalf) and half.found.trajectories is None:
+        if isinstance(half.found, SolveResult) and half.found.trajectories is None:
             half.found = dataclasses.replace(half.found, trajectories=error.trajectories)

@@ -14,8 +14,8 @@ from sciml_bench.record.codec import decode as decoded
 from sciml_bench.record.codec import encode as plain
 from sciml_bench.record.codec import parse
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import PointResult, Trial
-from sciml_bench.record.process import WorkerFacts
+from sciml_bench.record.point import PerturbedSolve, PointResult
+from sciml_bench.record.process import WorkerInfo
 from sciml_bench.record.training import Trained
 
 
@@ -62,7 +62,7 @@ class PointDone:
 class TrialDone:
     """One solve for a perturbed theta has ended."""
 
-    trial: Trial
+    trial: PerturbedSolve
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class End:
     outcome: Outcome
     phase: str | None = None
     message: str = ""
-    worker: WorkerFacts | None = None
+    worker: WorkerInfo | None = None
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Program, Trainer
 from sciml_bench.host.processes.process import Clock
-from sciml_bench.measure.deadline import MOST_WALL, Patience, patience_of_this_process
+from sciml_bench.measure.deadline import MOST_WALL, Deadline, patience_of_this_process
 from sciml_bench.measure.protocol import Phases, explain
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -80,7 +80,7 @@ def train(settings: Training, size: int, program: Program, phases: Phases, tell:
 
 
 class _Curve:
-    def __init__(self, settings: Training, clock: Clock, tell: Tell, limit_s: float, patience: Patience):
+    def __init__(self, settings: Training, clock: Clock, tell: Tell, limit_s: float, patience: Deadline):
         self._settings = settings
         self._clock = clock
         self._tell = tell

@@ -37,7 +37,7 @@ from sciml_bench.measure.protocol import (
     explain,
 )
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.process import WorkerFacts
+from sciml_bench.record.process import WorkerInfo
 from sciml_bench.record.task import Task
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def measure(
     energy: dict[str, Any] | None = None
     displaced_per_s: float | None = None
     outcome, phase, message = Outcome.OK, None, ""
-    before_training: WorkerFacts | None = None
+    before_training: WorkerInfo | None = None
     try:
         with _failing(phases, Outcome.IMPORT_ERROR), phases.phase("import"):
             build = _find(task.program)
@@ -119,7 +119,7 @@ def _find(program: str) -> Callable[[Task], Program]:
     return found
 
 
-def _facts(program: Program | None) -> WorkerFacts:
+def _facts(program: Program | None) -> WorkerInfo:
     """Facts about this process; thread settings are read back."""
     threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
     if hasattr(os, "sched_getaffinity"):
@@ -136,7 +136,7 @@ def _facts(program: Program | None) -> WorkerFacts:
             told = {"program": f"unknown ({type(error).__name__} in versions())"}
         for name, value in told.items():
             (threads if name.startswith("threads_") else versions)[name] = str(value)
-    return WorkerFacts(
+    return WorkerInfo(
         peak_rss_bytes=peak_rss_bytes(),
         threads=threads,
         versions=versions,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sciml_bench.adapters.base import Cost, Facts, Method
+from sciml_bench.adapters.base import Cost, Method, ProblemTraits
 from sciml_bench.adapters.recipes import takes_explicit
 from sciml_bench.plan.profiles import Profile
 from sciml_bench.record.task import CALLS, GRADIENT, Cell, Sampling
@@ -19,7 +19,7 @@ BACKSOLVE_SOLVES = 5.0
 CALLS_TO_SETTLE = 10
 
 
-def hopeless(method: Method, facts: Facts) -> bool:
+def hopeless(method: Method, facts: ProblemTraits) -> bool:
     """Return whether a cell is expected to run into its time limit, once: what fails in its solver is not repeated."""
     return not method.implicit and not takes_explicit(facts)
 
@@ -27,7 +27,7 @@ def hopeless(method: Method, facts: Facts) -> bool:
 def estimate_s(
     cell: Cell,
     method: Method,
-    facts: Facts,
+    facts: ProblemTraits,
     cost: Cost,
     *,
     profile: Profile,
@@ -57,7 +57,7 @@ def estimate_s(
     return startup_s + sampled_s + min(trained_s, timeout_s)
 
 
-def _call_s(cell: Cell, call: str, facts: Facts, cost: Cost) -> float:
+def _call_s(cell: Cell, call: str, facts: ProblemTraits, cost: Cost) -> float:
     solve_s = cost.call_s
     if call == GRADIENT and cell.sensitivity == "forward":
         # A tangent for each component of theta is carried through the solve.

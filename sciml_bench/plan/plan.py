@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.adapters.base import Adapter, Facts, Method
+from sciml_bench.adapters.base import Adapter, Method, ProblemTraits
 from sciml_bench.adapters.declared import Declared
 from sciml_bench.adapters.recipes import contradicted, takes_explicit, undecided
 from sciml_bench.plan.cells import Planned, Skipped, Slot, blocks, choose, products
@@ -63,27 +63,27 @@ class Plan:
         return tuple(blocks(self.planned, self.profile.processes, self.settings.seed))
 
     @cached_property
-    def material(self) -> TaskFactory:
+    def task_factory(self) -> TaskFactory:
         """Makes the tasks."""
         by_name = {entry.name: entry for entry in self.entries}
-        material = TaskFactory(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
+        task_factory = TaskFactory(by_name, self.adapters, self.profile, self.settings.seed, self.settings.threads)
         if self.claimed is not None:
-            return dataclasses.replace(material, points=self.claimed.points, wanted=self.claimed.calls)
+            return dataclasses.replace(task_factory, points=self.claimed.points, wanted=self.claimed.calls)
         if self.advised is not None:
             return dataclasses.replace(
-                material,
+                task_factory,
                 points=self.advised.points,
                 wanted=(self.advised.call,),
                 trained=False,
                 proof_s=ADVICE_PROOF_S,
                 enough_digits=self.advised.digits if self.advised.stage == SCREEN else None,
             )
-        return material
+        return task_factory
 
     @cached_property
     def cell_ids(self) -> tuple[str, ...]:
         """The identity of each planned cell; emits their sources."""
-        return tuple(self.material.cell_id(item.cell) for item in self.planned)
+        return tuple(self.task_factory.cell_id(item.cell) for item in self.planned)
 
     @cached_property
     def index_of(self) -> Mapping[str, int]:
@@ -92,7 +92,7 @@ class Plan:
 
     def task(self, slot: Slot) -> Task:
         """The task of one process."""
-        return self.material.task(self.planned[slot.index].cell, slot.block)
+        return self.task_factory.task(self.planned[slot.index].cell, slot.block)
 
     @cached_property
     def costs_s(self) -> tuple[float, ...]:
@@ -107,8 +107,8 @@ class Plan:
                 timeout_s=self.settings.timeout_s,
                 earlier=self.earlier,
                 training_steps=0 if training is None else training.steps,
-                calls=self.material.calls(item.cell),
-                n_points=len(self.material.points_of(item.cell)),
+                calls=self.task_factory.calls(item.cell),
+                n_points=len(self.task_factory.points_of(item.cell)),
             )
             for item, training in zip(self.planned, self.trainings, strict=True)
         )
@@ -116,7 +116,7 @@ class Plan:
     @cached_property
     def trainings(self) -> tuple[Training | None, ...]:
         """Return the training of theta in each planned cell, if any."""
-        return tuple(self.material.training(item.cell) for item in self.planned)
+        return tuple(self.task_factory.training(item.cell) for item in self.planned)
 
     def cost_s(self, slots: Iterable[Slot] | None = None) -> float:
         """Estimated seconds of these processes of the run, or of all."""
@@ -127,8 +127,8 @@ class Plan:
         item = self.planned[slot.index]
         return hopeless(self._method(item), self._facts(item))
 
-    def _facts(self, item: Planned) -> Facts:
-        return self.material.entries[item.cell.problem].facts
+    def _facts(self, item: Planned) -> ProblemTraits:
+        return self.task_factory.entries[item.cell.problem].facts
 
     def _method(self, item: Planned) -> Method:
         return self.adapters[item.cell.adapter].method(item.cell.method)
@@ -158,7 +158,7 @@ class Plan:
                     **({} if not item.note else {"note": item.note}),
                     "estimated_s": round(cost_s, 1),
                     **({} if training is None else {"training": dataclasses.asdict(training)}),
-                    **({} if (calls := self.material.calls(item.cell)) == CALLS else {"calls": list(calls)}),
+                    **({} if (calls := self.task_factory.calls(item.cell)) == CALLS else {"calls": list(calls)}),
                 }
                 for item, cell_id, cost_s, training in zip(
                     self.planned, self.cell_ids, self.costs_s, self.trainings, strict=True
@@ -303,7 +303,7 @@ def notes(plan: Plan) -> Iterator[str]:
         yield f"{cell}: {note}"
 
 
-def contradiction(facts: Facts) -> str:
+def contradiction(facts: ProblemTraits) -> str:
     """The contradiction between a probe and a problem's label, in one line."""
     label = "stiff" if facts.stiff else "not stiff"
     kind = "explicit" if takes_explicit(facts) else "implicit"

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciml_bench.adapters.base import Facts, Recipe
+from sciml_bench.adapters.base import ProblemTraits, Recipe
 from sciml_bench.emit.symbolic.elementary import functions_of
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.plan.selection import Selection, check_names
@@ -106,12 +106,12 @@ class PlannedProblem:
         return self.suite == "stiff" or "stiff" in self.tags
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> ProblemTraits:
         """The facts that adapters get; loads the problem."""
         if self.track == CONVENTIONAL:
             return self._facts_of_model()
         problem = self.problem
-        return Facts(
+        return ProblemTraits(
             name=self.name,
             suite=self.suite,
             n_states=problem.n_states,
@@ -133,9 +133,9 @@ class PlannedProblem:
             n_saved=len(problem.numbers().save_times),
         )
 
-    def _facts_of_model(self) -> Facts:
+    def _facts_of_model(self) -> ProblemTraits:
         model = self.model
-        return Facts(
+        return ProblemTraits(
             name=self.name,
             suite=self.suite,
             n_states=model.n_outputs,

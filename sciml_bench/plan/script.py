@@ -28,4 +28,4 @@ def script_of_cell(problem: str, words: Sequence[str], rtol: float) -> str:
     refusal = plan.adapters[adapter].why_not(cell, entry.facts)
     if refusal is not None:
         raise UsageError(f"{cell.solver} cannot run {entry.name}: {refusal}")
-    return script_of(plan.adapters[adapter], plan.material.task(cell, block=0), Point(rtol=rtol, atol=rtol))
+    return script_of(plan.adapters[adapter], plan.task_factory.task(cell, block=0), Point(rtol=rtol, atol=rtol))

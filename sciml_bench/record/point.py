@@ -116,7 +116,7 @@ Drifts = dict[str, dict[str, float | None]]
 
 
 @dataclass(frozen=True)
-class Half:
+class CallResult:
     """The solves, or the gradients, of one point.
 
     ``outcome`` is ``None`` for a half that was never tried: while the worker runs, or because its task leaves it out.
@@ -160,10 +160,10 @@ class Half:
         """The samples that count."""
         return self.ns[self.counted_from :]
 
-    def without_samples(self) -> Half:
+    def without_samples(self) -> CallResult:
         """Return a copy without samples and scores, for summaries of large runs."""
-        plain = {name: getattr(self, name) for name in Half.__dataclass_fields__}
-        return Half(**plain | {"warm_up_ns": (), "ns": (), "inside": None, "scores": None})
+        plain = {name: getattr(self, name) for name in CallResult.__dataclass_fields__}
+        return CallResult(**plain | {"warm_up_ns": (), "ns": (), "inside": None, "scores": None})
 
     @property
     def bridge_ns(self) -> float | None:
@@ -174,7 +174,7 @@ class Half:
 
 
 @dataclass(frozen=True)
-class SolveHalf(Half):
+class SolveResult(CallResult):
     """The solves of a point. ``end_state`` is the final state of the scored call, its first components if it is long;
     ``state_size`` is its number of components. ``trajectories`` belong to a batch, ``invariants`` are the drifts
     from the exact solution's invariants.
@@ -187,7 +187,7 @@ class SolveHalf(Half):
 
 
 @dataclass(frozen=True)
-class GradientHalf(Half):
+class GradientResult(CallResult):
     """The gradients of a point. ``loss`` and ``values`` belong to the scored call, the first components if the
     gradient is long; ``size`` is its number of components. ``slopes`` are the products of a model's whole gradient
     with the directions of its truth.
@@ -214,13 +214,13 @@ class PointResult:
     phase: str | None = None
     message: str = ""
     batch: int | None = None
-    solve: SolveHalf = SolveHalf()
-    gradient: GradientHalf = GradientHalf()
+    solve: SolveResult = SolveResult()
+    gradient: GradientResult = GradientResult()
     memory_growth_bytes: int | None = None
     truncated: bool = False
 
     @property
-    def halves(self) -> dict[str, Half]:
+    def halves(self) -> dict[str, CallResult]:
         """The solves and the gradients, under the names of their calls."""
         return {SOLVE: self.solve, GRADIENT: self.gradient}
 
@@ -234,8 +234,8 @@ class PointResult:
             phase=phase,
             message=message,
             batch=point.batch,
-            solve=SolveHalf(outcome),
-            gradient=GradientHalf(outcome),
+            solve=SolveResult(outcome),
+            gradient=GradientResult(outcome),
         )
 
     def ended_by(
@@ -274,7 +274,7 @@ WRONG_FACTOR = 1000.0
 
 
 @dataclass(frozen=True)
-class Trial:
+class PerturbedSolve:
     """One solve: which draw of theta, at which point, how it ended, and its largest mixed error if it succeeded."""
 
     draw: int

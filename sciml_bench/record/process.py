@@ -1,7 +1,7 @@
 """Facts about a worker's process as a whole: from itself, and from its engine outside.
 
 A record has all of these as separate fields. A new one is stated here and set where it is measured: the worker's in
-``measure/worker.py``, the engine's in ``engine/cell_session.py``; nothing between them handles it by name.
+``measure/worker.py``, the engine's in ``engine/measured_worker.py``; nothing between them handles it by name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ the version says, and of packages that the worker compiled because their cache d
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkerFacts:
+class WorkerInfo:
     """A worker's report on its process at its end: largest resident memory, threads and processors, versions of loaded
     packages, compiler cache hits, and on a GPU the most memory that the framework held in arrays.
     """
@@ -49,15 +49,15 @@ class HostObservations:
 
 
 @dataclass(frozen=True)
-class ProcessFacts:
+class ProcessInfo:
     """Worker and host facts of one record, without nested tables in summaries of large runs."""
 
-    worker: WorkerFacts
+    worker: WorkerInfo
     host: HostObservations
 
     @classmethod
-    def lean(cls, record: Any) -> ProcessFacts:
+    def lean(cls, record: Any) -> ProcessInfo:
         """Return the facts of a measurement, without its tables."""
-        worker = WorkerFacts(**{item.name: getattr(record, item.name) for item in fields(WorkerFacts)})
+        worker = WorkerInfo(**{item.name: getattr(record, item.name) for item in fields(WorkerInfo)})
         host = HostObservations(**{item.name: getattr(record, item.name) for item in fields(HostObservations)})
         return cls(replace(worker, threads={}, versions={}), replace(host, compile_cache_files={}, conditions={}))

@@ -13,8 +13,8 @@ from typing import Any
 from sciml_bench.record.codec import decode, encode, parse
 from sciml_bench.record.jsonl import DamagedLine, numbered_lines, unsealed
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult, Trial
-from sciml_bench.record.process import HostObservations, WorkerFacts
+from sciml_bench.record.point import PerturbedSolve, PointResult
+from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.scoring_rules import SCORING_RULES
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.record.training import Trained
@@ -45,7 +45,7 @@ class Placement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement(WorkerFacts, HostObservations):
+class Measurement(WorkerInfo, HostObservations):
     """One cell, measured once.
 
     ``outcome`` is ok if at least one point is; ``phase`` and ``message`` then say why the worker ended early, if it
@@ -72,7 +72,7 @@ class Measurement(WorkerFacts, HostObservations):
     framework_phases_ns: dict[str, int] = field(default_factory=dict)
     noisy: tuple[str, ...] = ()
     energy: dict[str, Any] | None = None
-    stability: tuple[Trial, ...] = ()
+    stability: tuple[PerturbedSolve, ...] = ()
     training: Trained | None = None
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sciml_bench.analysis.advice.answer import Answer
-from sciml_bench.analysis.advice.break_even import Choice
+from sciml_bench.analysis.advice.break_even import BreakEven
 from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.explanation.phase_breakdown import stack
@@ -118,7 +118,7 @@ def _ranking(found: Ranking) -> dict[str, Any]:
 _LEADS = {Lead.CLEAR: "cheapest", Lead.SAME: "same", Lead.UNDECIDED: "undecided"}
 
 
-def _choice(found: Choice) -> dict[str, Any]:
+def _choice(found: BreakEven) -> dict[str, Any]:
     return {
         "best": [
             {

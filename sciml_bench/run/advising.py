@@ -76,7 +76,7 @@ class Found:
             UsageError: there is none for its adapter, or for this kind of problem.
         """
         rtol = way.rtol or self.recommendation.advised.accuracy
-        task = self.plan.material.task(way.cell, block=0)
+        task = self.plan.task_factory.task(way.cell, block=0)
         return script_of(self.plan.adapters[way.cell.adapter], task, Point(rtol=rtol, atol=rtol))
 
     def first_script(self) -> tuple[Way | None, str, str]:
@@ -182,7 +182,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     looking = _opened(asked, known, tuple(order), {}, SCREEN)
     listener.began(SCREEN, len(tiers), looking.run.folder)
     until_s = start_s + LOOKING_SHARE * asked.within_s
-    looking.plan.material.prepare([entry.name])
+    looking.plan.task_factory.prepare([entry.name])
     engine = ScreeningEngine(
         asked.advised,
         order,
@@ -204,7 +204,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
         return Found(first, (looking.run,), looking.plan, looking.interrupted)
     listener.provisional(first)
     racing = _opened(asked, known, tuple(item.cell for item in best), _points(best, asked.advised), RACE)
-    racing.plan.material.share(looking.plan.material)
+    racing.plan.task_factory.share(looking.plan.task_factory)
     listener.began(RACE, len(best), racing.run.folder)
     race = Race(tuple(item.cell for item in best))
     inner = WithinEngine(LocalEngine(racing.run.environment_hash), start_s + asked.within_s, now)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from sciml_bench.engine.interface import Ended, Engine, HandedOver, Happening, Measured, Told
+from sciml_bench.engine.interface import Engine, EngineEvent, HandedOver, JobMeasured, UnitEnded, WorkerReported
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.measure.protocol import Event
@@ -93,20 +93,20 @@ class _Execution:
 
     def carry_out(self) -> Rest:
         waiting = [group for group in groups(self._plan) if self._left(group)]
-        self._plan.material.prepare(dict.fromkeys(self._problem(group[0]) for group in waiting))
+        self._plan.task_factory.prepare(dict.fromkeys(self._problem(group[0]) for group in waiting))
         running: dict[str, list[Placement]] = {}
         rest = Rest()
 
-        def on(happening: Happening) -> None:
+        def on(happening: EngineEvent) -> None:
             match happening:
-                case Told():
+                case WorkerReported():
                     self._told(happening)
-                case Measured():
+                case JobMeasured():
                     self._keep(happening.record)
                 case HandedOver():
                     del running[happening.unit.id]
                     rest.handed_over.append(happening.path)
-                case Ended():
+                case UnitEnded():
                     group = running.pop(happening.unit.id)
                     if happening.lost:
                         rest.lost[happening.unit.id] = happening.lost
@@ -143,7 +143,7 @@ class _Execution:
     def _step(self, cell: Cell, place: Placement) -> Step:
         return Step(cell, place, self._places[place.block, place.order], len(self._plan.slots))
 
-    def _told(self, told: Told) -> None:
+    def _told(self, told: WorkerReported) -> None:
         if self._shown != (told.unit, told.index):
             self._shown = told.unit, told.index
             job = told.unit.jobs[told.index]

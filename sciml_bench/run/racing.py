@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sciml_bench.analysis.advice.competitors import block_costs
-from sciml_bench.engine.interface import Ended, Engine, Happening, Measured, OneByOne, OnHappening
+from sciml_bench.engine.interface import Engine, EngineEvent, EventCallback, JobMeasured, OneByOne, UnitEnded
 from sciml_bench.engine.unit import Unit
 from sciml_bench.plan.purpose import Advised
 from sciml_bench.record.record import Record
@@ -36,21 +36,21 @@ class RacingEngine(OneByOne):
         super().__init__()
         self._inner, self._race, self._advised, self._told = inner, race, advised, told
 
-    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+    def carry_out(self, unit: Unit, on: EventCallback) -> None:
         whole, unit = unit, replace(unit, jobs=tuple(job for job in unit.jobs if job.task.cell in self._race.running))
         # A lone way runs once, too: its figures then come from a separate process.
         if (self._race.standing.decided and self._race.tried) or not unit.jobs:
-            on(Ended(whole, DECIDED))
+            on(UnitEnded(whole, DECIDED))
             return
         records: list[Record] = []
         absent = len(whole.jobs) - len(unit.jobs)
         lost = f"{absent} ways had left the race" if absent else ""
 
-        def pass_on(happening: Happening) -> None:
+        def pass_on(happening: EngineEvent) -> None:
             nonlocal lost
-            if isinstance(happening, Measured):
+            if isinstance(happening, JobMeasured):
                 records.append(happening.record)
-            if isinstance(happening, Ended):
+            if isinstance(happening, UnitEnded):
                 lost = happening.lost or lost
             else:
                 on(happening)
@@ -62,7 +62,7 @@ class RacingEngine(OneByOne):
             lost = lost or STARVED
         if records:
             self._told(unit.block, self._race.keep(unit.block, block_costs(records, self._advised)))
-        on(Ended(whole, lost))
+        on(UnitEnded(whole, lost))
 
     def cancel(self) -> None:
         super().cancel()

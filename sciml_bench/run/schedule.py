@@ -118,7 +118,7 @@ def placement(plan: Plan, slot: Slot) -> Placement:
         division=planned.division,
         profile=plan.profile.name,
         smoke_only=not plan.profile.comparable,
-        spec_hash=plan.material.entries[planned.cell.problem].spec_hash,
+        spec_hash=plan.task_factory.entries[planned.cell.problem].spec_hash,
         attempt=slot.attempt,
     )
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sciml_bench.analysis.advice.call_cost import CallCost, call_cost
 from sciml_bench.analysis.advice.competitors import NEAR
 from sciml_bench.analysis.process_summary import reduce_record
-from sciml_bench.engine.interface import Ended, Measured, OneByOne, OnHappening
+from sciml_bench.engine.interface import EventCallback, JobMeasured, OneByOne, UnitEnded
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
@@ -170,7 +170,7 @@ class ScreeningEngine(OneByOne):
         self._environment_hash, self._told, self._start, self._now = environment_hash, told, workers, now
         self._alone, self._unhurried = alone, unhurried
 
-    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+    def carry_out(self, unit: Unit, on: EventCallback) -> None:
         left = {job.task.cell: job for job in unit.jobs}
         with ExitStack() as stack:
             workers: dict[str, SharedWorker] = {}
@@ -184,8 +184,8 @@ class ScreeningEngine(OneByOne):
                 limit_s = self._order.limit_s(unit.timeout_s) if hurry else unit.timeout_s
                 measured = workers[cell.adapter].measure(task, limit_s, alone=self._alone(cell))
                 record = Record.of(measured, task, job.placement, self._environment_hash)
-                on(Measured(unit, record))
+                on(JobMeasured(unit, record))
                 found = call_cost(reduce_record(record), self._advised.call, self._advised.digits)
                 self._order.keep(cell, found)
                 self._told(cell, found, len(unit.jobs) - len(left), len(unit.jobs))
-        on(Ended(unit, "" if not left else SETTLED if self._order.settled else OUT_OF_TIME))
+        on(UnitEnded(unit, "" if not left else SETTLED if self._order.settled else OUT_OF_TIME))

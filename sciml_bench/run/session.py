@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.adapters.base import Adapter
-from sciml_bench.engine.cell_session import measures_energy
 from sciml_bench.engine.interface import Engine
+from sciml_bench.engine.measured_worker import measures_energy
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host import temporary
 from sciml_bench.host.environment import environment_facts

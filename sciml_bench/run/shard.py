@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.engine.interface import Happening, Measured
+from sciml_bench.engine.interface import EngineEvent, JobMeasured
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.errors import StoreError
@@ -180,9 +180,9 @@ def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) ->
     done, total = len(known), len(unit.jobs)
     with LocalEngine(environment_hash(dict(shard.environment)), host) as engine:
 
-        def on(happening: Happening) -> None:
+        def on(happening: EngineEvent) -> None:
             nonlocal done
-            if isinstance(happening, Measured):
+            if isinstance(happening, JobMeasured):
                 if happening.record.outcome is Outcome.CRASH:
                     # A scheduler that ends a task may end a worker before it ends this process.
                     time.sleep(_SIGNAL_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from sciml_bench.engine.interface import Ended, Engine, OneByOne, OnHappening
+from sciml_bench.engine.interface import Engine, EventCallback, OneByOne, UnitEnded
 from sciml_bench.engine.unit import Unit
 
 OUT_OF_TIME = "time is up"
@@ -25,10 +25,10 @@ class WithinEngine(OneByOne):
         self._inner, self._until_s, self._now = inner, until_s, now
         self._took_s: dict[str, float] = {}
 
-    def carry_out(self, unit: Unit, on: OnHappening) -> None:
+    def carry_out(self, unit: Unit, on: EventCallback) -> None:
         start_s = self._now()
         if start_s + self._took_s.get(unit.problem, 0.0) > self._until_s:
-            on(Ended(unit, OUT_OF_TIME))
+            on(UnitEnded(unit, OUT_OF_TIME))
             return
         self._inner.submit(unit)
         self._inner.wait(on)

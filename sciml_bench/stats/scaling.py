@@ -27,7 +27,7 @@ Blocks = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
-class Power:
+class PowerLaw:
     """time ~ size^``exponent`` over ``n`` blocks.
 
     [``low``, ``high``] is the interval at ``confidence``; both are ``None`` for a single block. ``local`` are the
@@ -69,7 +69,7 @@ def complete(of_blocks: Mapping[int, Mapping[float, float | None]], sizes: Seque
     return [[value for value in row if value is not None] for row in rows if None not in row]
 
 
-def power(sizes: Sequence[float], blocks: Blocks, confidence: float = 0.95) -> Power:
+def power_law(sizes: Sequence[float], blocks: Blocks, confidence: float = 0.95) -> PowerLaw:
     """The exponent of times (blocks × sizes) over increasing sizes.
 
     Raises:
@@ -88,7 +88,7 @@ def power(sizes: Sequence[float], blocks: Blocks, confidence: float = 0.95) -> P
     bend_p = _p(bends) if n > 1 else None
     local = _local(x, rows)
     apart = max(local) - min(local) > _SLOPES_ALIKE
-    return Power(
+    return PowerLaw(
         exponent=mean,
         low=None if half is None else mean - half,
         high=None if half is None else mean + half,

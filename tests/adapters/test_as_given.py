@@ -12,10 +12,10 @@ import pytest
 from needs import skip_without
 
 from sciml_bench.adapters.as_given import NAME, adapter_of
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.record.task import Cell
 
-FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from adapters.cells import build, catalog_task, gradient_error, outcome, source_
 from needs import skip_without
 
 from sciml_bench.adapters import casadi
-from sciml_bench.adapters.base import DEFAULT, Facts
+from sciml_bench.adapters.base import DEFAULT, ProblemTraits
 from sciml_bench.adapters.casadi import ADAPTER, SOLVERS
 from sciml_bench.emit import source
 from sciml_bench.plan.script import script_of_cell
@@ -21,7 +21,7 @@ from sciml_bench.problem import catalog
 from sciml_bench.problem.load import load_problem
 from sciml_bench.record.task import Cell, Point
 
-FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 EVERY_FUNCTION = """
 spec = 1
 name = "functions"
@@ -86,7 +86,7 @@ def cell(method: str, sensitivity: str = "forward", mode: str = "eager") -> Cell
 )
 def test_what_is_not_a_small_system_of_numbers_is_refused(changes):
     assert ADAPTER.refusal(cell("idas"), FACTS) is None
-    assert ADAPTER.refusal(cell("idas"), Facts(**{**vars(FACTS), **changes})) is not None
+    assert ADAPTER.refusal(cell("idas"), ProblemTraits(**{**vars(FACTS), **changes})) is not None
 
 
 def test_without_a_compiler_equations_are_interpreted(monkeypatch):
@@ -99,7 +99,7 @@ def test_recipes_go_by_size_and_show_the_default():
     best, *others = ADAPTER.recipes(FACTS)
     assert (best.method, best.sensitivity, best.mode) == ("cvodes_bdf", "forward", "compiled")
     assert [(other.sensitivity, other.mode) for other in others if other.role == DEFAULT] == [("adjoint", "eager")]
-    large = ADAPTER.recipes(Facts(**{**vars(FACTS), "n_states": 200}))
+    large = ADAPTER.recipes(ProblemTraits(**{**vars(FACTS), "n_states": 200}))
     assert large[0].sensitivity == "adjoint"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Facts, Gradient, Program, Solution
+from sciml_bench.adapters.base import Gradient, ProblemTraits, Program, Solution
 from sciml_bench.adapters.conformance import cells, check, problems
 from sciml_bench.adapters.conformance.checks import Status, perform
 from sciml_bench.adapters.conformance.suite import case, known_task
@@ -299,7 +299,7 @@ def test_a_process_that_dies_or_hangs_is_a_failed_check():
 
 
 def test_a_cell_that_the_declaration_refuses_is_not_started():
-    def refuse(_cell: Cell, _facts: Facts) -> str | None:
+    def refuse(_cell: Cell, _facts: ProblemTraits) -> str | None:
         return "not here"
 
     (result,) = check(dataclasses.replace(SCIPY, refusal=refuse), [RK45])
@@ -313,7 +313,7 @@ def test_a_task_can_be_had_of_a_cell_that_is_refused():
 
 
 def test_a_problem_that_the_declaration_refuses_is_left_out():
-    def refuse(_cell: Cell, facts: Facts) -> str | None:
+    def refuse(_cell: Cell, facts: ProblemTraits) -> str | None:
         return "not with breakpoints" if facts.n_breakpoints else None
 
     refused, *others = check(dataclasses.replace(SCIPY, refusal=refuse), [RK45])

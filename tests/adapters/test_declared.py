@@ -12,7 +12,7 @@ from stubs.compared import run
 from stubs.reported import cell
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Adapter, Cost, Look, Method
+from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle
 from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.charts.catalog import charts
@@ -25,7 +25,7 @@ from sciml_bench.record.codec import encode
 from sciml_bench.record.run_folder import Run
 
 TEN = Method("ten", "gauss_legendre", 10, True)
-OURS = Declared("Our library", "numpy", {}, {"kvaerno5": TEN}, Look("#123456", "o"))
+OURS = Declared("Our library", "numpy", {}, {"kvaerno5": TEN}, PlotStyle("#123456", "o"))
 THEIRS = Declared("Theirs", "numpy", {}, {"radau": Method("radau", "radau", 5, True)})
 CELLS = (cell("kvaerno5", "ours"), cell("radau", "theirs"))
 

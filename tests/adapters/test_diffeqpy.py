@@ -11,7 +11,7 @@ from adapters.findings import findings
 from adapters.real_julia import LIMIT_S, QUICKLY_COMPILED
 from needs import needs
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.diffeqpy import ADAPTER, lacking, variables
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import OPTIONAL
@@ -25,10 +25,10 @@ needs_diffeqpy = [pytest.mark.julia, needs("diffeqpy")]
 
 
 def test_what_is_not_a_small_system_of_numbers_is_refused():
-    facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+    facts = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
     assert ADAPTER.refusal(CELL, facts) is None
     for changes in ({"arrays": True}, {"n_weights": 10}, {"batch": 4}, {"latent": True}, {"controlled": True}):
-        assert ADAPTER.refusal(CELL, Facts(**{**vars(facts), **changes})) is not None
+        assert ADAPTER.refusal(CELL, ProblemTraits(**{**vars(facts), **changes})) is not None
 
 
 @pytest.fixture

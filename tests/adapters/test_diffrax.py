@@ -10,7 +10,7 @@ import pytest
 from adapters.findings import findings
 from needs import skip_without
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.diffrax import ADAPTER, FIXED, SPLIT, STOCHASTIC
 from sciml_bench.record.task import Cell
 
@@ -25,8 +25,8 @@ def found() -> dict[str, Any]:
     return findings("in_jax.py")
 
 
-def facts(split: bool) -> Facts:
-    return Facts("any", "stiff", 2, 4, 0, "parameters", True, split)
+def facts(split: bool) -> ProblemTraits:
+    return ProblemTraits("any", "stiff", 2, 4, 0, "parameters", True, split)
 
 
 def cell(method: str, sensitivity: str = "checkpointed") -> Cell:
@@ -52,7 +52,7 @@ def test_equal_steps_are_refused_where_an_equation_jumps():
 
 
 def test_methods_for_noise_need_a_stochastic_equation():
-    noisy = Facts("any", "neural", 2, 4, 0, "parameters", False, n_weights=4, controlled=True, stochastic=True)
+    noisy = ProblemTraits("any", "neural", 2, 4, 0, "parameters", False, n_weights=4, controlled=True, stochastic=True)
     for method in STOCHASTIC:
         assert "stochastic" in (ADAPTER.refusal(cell(method.name), facts(split=True)) or "")
         assert ADAPTER.refusal(cell(method.name), noisy) is None

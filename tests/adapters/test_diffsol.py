@@ -12,7 +12,7 @@ import pytest
 from adapters.cells import build, catalog_task, gradient_error, outcome, source_task
 from needs import skip_without
 
-from sciml_bench.adapters.base import DEFAULT, Facts
+from sciml_bench.adapters.base import DEFAULT, ProblemTraits
 from sciml_bench.adapters.diffsol import ADAPTER, MATRICES
 from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.emit import source
@@ -23,7 +23,7 @@ from sciml_bench.problem import catalog
 from sciml_bench.problem.load import load_problem
 from sciml_bench.record.task import Cell, Point
 
-FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 HOSTILE = """
 spec = 1
 name = "hostile"
@@ -101,7 +101,7 @@ def cell(method: str, sensitivity: str = "forward", mode: str = "compiled") -> C
 )  # fmt: skip
 def test_what_cannot_be_written_is_refused(changes):
     assert ADAPTER.refusal(cell("bdf"), FACTS) is None
-    assert ADAPTER.refusal(cell("bdf"), Facts(**{**vars(FACTS), **changes})) is not None
+    assert ADAPTER.refusal(cell("bdf"), ProblemTraits(**{**vars(FACTS), **changes})) is not None
 
 
 def test_entries_of_vectors_of_parameters_are_no_functions():
@@ -110,7 +110,7 @@ def test_entries_of_vectors_of_parameters_are_no_functions():
 
 
 def test_a_refusal_names_the_functions():
-    facts = Facts(**{**vars(FACTS), "functions": frozenset({"exp", "where", "atan"})})
+    facts = ProblemTraits(**{**vars(FACTS), "functions": frozenset({"exp", "where", "atan"})})
     assert ADAPTER.refusal(cell("bdf"), facts) == "DiffSL has no way to write atan, where"
 
 
@@ -118,7 +118,7 @@ def test_recipes_control_the_errors_of_sensitivities_and_show_the_default():
     best, *others = ADAPTER.recipes(FACTS)
     assert (best.method, best.sensitivity, best.mode) == ("bdf", "forward-controlled", "compiled")
     assert [recipe.sensitivity for recipe in others if recipe.role == DEFAULT] == ["forward"]
-    large = ADAPTER.recipes(Facts(**{**vars(FACTS), "n_states": 200, "n_parameters": 10}))
+    large = ADAPTER.recipes(ProblemTraits(**{**vars(FACTS), "n_states": 200, "n_parameters": 10}))
     assert (large[0].sensitivity, large[0].mode) == ("adjoint", "sparse")
 
 

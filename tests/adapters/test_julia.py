@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.julia import ADAPTER, installation
 from sciml_bench.adapters.julia.installation import Installation, ManifestError, fingerprint, package_versions
 from sciml_bench.engine.limits import adapter_variables
@@ -71,8 +71,8 @@ def recorded(environment: dict[str, str], executable: Path, project: Path, **mor
     return made
 
 
-def facts(n_states: int = 3) -> Facts:
-    return Facts("any", "stiff", n_states, 3, 0, "parameters", True)
+def facts(n_states: int = 3) -> ProblemTraits:
+    return ProblemTraits("any", "stiff", n_states, 3, 0, "parameters", True)
 
 
 def test_what_is_computed_around_a_solve_has_one_mode():
@@ -232,9 +232,9 @@ def test_the_record_is_json(environment, executable, project):
     assert data["precompile_s"] == 12.5
 
 
-def weighted(n_weights: int, n_named: int = 0) -> Facts:
+def weighted(n_weights: int, n_named: int = 0) -> ProblemTraits:
     """Facts of a problem with networks."""
-    return Facts("any", "neural", 3, n_named + n_weights, 0, "parameters", False, n_weights=n_weights)
+    return ProblemTraits("any", "neural", 3, n_named + n_weights, 0, "parameters", False, n_weights=n_weights)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import BDF, DOP853, RK45, Radau
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.registry import adapter
 from sciml_bench.adapters.scipy.integrators import Integrate, by_solve_ivp, integrate
 from sciml_bench.adapters.time_grid import Segment
@@ -19,7 +19,7 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.record.task import LANDING, Cell
 
 CELL = Cell("robertson", "diffrax", "kvaerno5", "forward", "compiled", saving=LANDING)
-FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True, n_saved=5)
+FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True, n_saved=5)
 
 
 def test_the_label_names_the_landing_and_leads_back_to_the_cell():

@@ -9,7 +9,7 @@ import pytest
 from adapters.cells import build, catalog_task, digits_of, source_task
 from needs import imported
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.numbalsoda import ADAPTER
 from sciml_bench.plan.script import script_of_cell
 from sciml_bench.problem import catalog
@@ -26,10 +26,10 @@ def library() -> Any:
 
 
 def test_what_is_not_a_small_system_of_numbers_is_refused():
-    facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+    facts = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
     assert ADAPTER.refusal(CELL, facts) is None
     for changes in ({"arrays": True}, {"n_weights": 10}, {"batch": 4}, {"latent": True}, {"controlled": True}):
-        assert ADAPTER.refusal(CELL, Facts(**{**vars(facts), **changes})) is not None
+        assert ADAPTER.refusal(CELL, ProblemTraits(**{**vars(facts), **changes})) is not None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import DEFAULT, NO_GRADIENT, Facts, Recipe
+from sciml_bench.adapters.base import DEFAULT, NO_GRADIENT, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import (
     FEW,
     FEW_TIMES,
@@ -28,11 +28,11 @@ IMPLICIT = ("diffrax", "tensorflow", "julia", "diffeqpy")
 """The libraries that have adaptive methods of both kinds, and none that finds out by itself."""
 
 
-def facts(probed: Probed | None, stiff: bool = True, n_theta: int = 3, n_states: int = 3) -> Facts:
-    return Facts("any", "any", n_states, n_theta, 0, "parameters", stiff, probed=probed)
+def facts(probed: Probed | None, stiff: bool = True, n_theta: int = 3, n_states: int = 3) -> ProblemTraits:
+    return ProblemTraits("any", "any", n_states, n_theta, 0, "parameters", stiff, probed=probed)
 
 
-def best(name: str, problem: Facts) -> Recipe:
+def best(name: str, problem: ProblemTraits) -> Recipe:
     return LIBRARIES[name].recipes(problem)[0]
 
 
@@ -72,7 +72,7 @@ def test_every_library_with_both_takes_few_components_forward_and_many_backward(
 
 
 def test_a_default_stands_beside_the_best_where_it_is_another():
-    def found(name: str, problem: Facts) -> list[str]:
+    def found(name: str, problem: ProblemTraits) -> list[str]:
         return ["/".join((r.method, r.sensitivity, r.mode)) for r in LIBRARIES[name].recipes(problem) if r.role]
 
     assert found("diffrax", facts(HARD)) == ["kvaerno5/checkpointed/compiled"]

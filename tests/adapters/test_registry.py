@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from sciml_bench.adapters import plug_in, registry
-from sciml_bench.adapters.base import Adapter, Facts
+from sciml_bench.adapters.base import Adapter, ProblemTraits
 from sciml_bench.errors import UsageError
 from sciml_bench.host.extras import install_command
 
@@ -62,7 +62,7 @@ def test_declarations_import_no_framework():
 
 
 FACTS = [
-    Facts("any", "any", n_states, n_theta, 0, "parameters", stiff, n_weights=n_weights, stochastic=noisy)
+    ProblemTraits("any", "any", n_states, n_theta, 0, "parameters", stiff, n_weights=n_weights, stochastic=noisy)
     for n_states, n_theta, n_weights in ((3, 3, 0), (3, 300, 299), (300, 3, 0))
     for stiff in (True, False)
     for noisy in (True, False)

@@ -11,7 +11,7 @@ from adapters.cells import catalog_task, source_task
 from needs import skip_without
 from scipy.integrate import solve_ivp
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.scipy import ADAPTER
 from sciml_bench.adapters.scipy import system as sensitivity
 from sciml_bench.adapters.scipy.program import METHODS, build
@@ -224,7 +224,7 @@ def test_a_jacobian_that_lsoda_may_need_later_is_compiled_first(method):
 
 def test_the_compiled_mode_is_for_numbers_and_for_points_that_are_computed_of_near_ones():
     cell = Cell("robertson", "scipy", "lsoda", "forward", "compiled")
-    facts = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+    facts = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
     far = replace(facts, arrays=True, not_local="it has sums")
     assert "point by point: it has sums" in (ADAPTER.refusal(cell, far) or "")
     assert ADAPTER.refusal(cell, replace(facts, latent=True)) is None

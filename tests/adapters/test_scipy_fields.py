@@ -11,7 +11,7 @@ from adapters.cells import catalog_task
 from adapters.test_scipy_matrices import full
 from needs import imported
 
-from sciml_bench.adapters.base import Facts, Recipe
+from sciml_bench.adapters.base import ProblemTraits, Recipe
 from sciml_bench.adapters.scipy import ADAPTER
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.adapters.scipy.structure import arrangement
@@ -125,6 +125,6 @@ def test_the_compiled_cell_is_recommended_first_for_fields(problem: str, capsys:
     assert f"/odeint/forward/{best.mode}/" in line
 
 
-def refused(problem: str, facts: Facts, recipe: Recipe) -> bool:
+def refused(problem: str, facts: ProblemTraits, recipe: Recipe) -> bool:
     cell = Cell(problem, "scipy", recipe.method, recipe.sensitivity, recipe.mode)
     return ADAPTER.refusal(cell, facts) is not None

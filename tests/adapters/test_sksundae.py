@@ -10,14 +10,14 @@ import pytest
 from adapters.cells import build, catalog_task, digits_of, source_task
 from needs import skip_without
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.sksundae import ADAPTER, METHODS
 from sciml_bench.plan.script import script_of_cell
 from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
 
-FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 SOURCE = """from numba import njit
 
 
@@ -47,7 +47,7 @@ def cell(method: str) -> Cell:
 )
 def test_what_is_not_a_small_system_of_numbers_is_refused(changes):
     assert ADAPTER.refusal(cell("cvode_bdf"), FACTS) is None
-    assert ADAPTER.refusal(cell("cvode_bdf"), Facts(**{**vars(FACTS), **changes})) is not None
+    assert ADAPTER.refusal(cell("cvode_bdf"), ProblemTraits(**{**vars(FACTS), **changes})) is not None
 
 
 @pytest.mark.parametrize(

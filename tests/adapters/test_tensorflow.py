@@ -10,7 +10,7 @@ import pytest
 from adapters.findings import findings
 from needs import skip_without
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.tensorflow import ADAPTER
 from sciml_bench.record.task import Cell
 
@@ -87,7 +87,7 @@ def test_too_many_fixed_steps_are_not_tried(found):
     ],
 )
 def test_what_fixed_and_adaptive_steps_cannot_do_is_refused(cell, words):
-    assert words in (ADAPTER.refusal(cell, Facts("any", "nonstiff", 2, 4, 0, "parameters", False)) or "")
+    assert words in (ADAPTER.refusal(cell, ProblemTraits("any", "nonstiff", 2, 4, 0, "parameters", False)) or "")
 
 
 def test_each_component_has_its_own_absolute_tolerance(found):

@@ -8,7 +8,7 @@ import pytest
 from adapters.findings import findings
 from needs import skip_without
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.tensorflow import ADAPTER
 from sciml_bench.record.task import Cell
 
@@ -90,7 +90,7 @@ def test_a_tolerance_sweep_traces_once(found):
     ],
 )
 def test_what_forward_sensitivities_are_not_for_is_refused(cell, words):
-    assert words in (ADAPTER.refusal(cell, Facts("any", "nonstiff", 2, 4, 0, "parameters", False)) or "")
-    assert ADAPTER.refusal(Cell("any", "tensorflow", "bdf", "forward", "graph"), Facts(
+    assert words in (ADAPTER.refusal(cell, ProblemTraits("any", "nonstiff", 2, 4, 0, "parameters", False)) or "")
+    assert ADAPTER.refusal(Cell("any", "tensorflow", "bdf", "forward", "graph"), ProblemTraits(
         "any", "stiff", 2, 4, 0, "parameters", True
     )) is None  # fmt: skip

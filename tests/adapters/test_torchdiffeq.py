@@ -10,12 +10,12 @@ import pytest
 from adapters.findings import findings
 from needs import skip_without
 
-from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, Facts
+from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, ProblemTraits
 from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.adapters.torchdiffeq import ADAPTER, REPOSITORY, SEMINORM, not_released
 from sciml_bench.record.task import Cell
 
-FACTS = Facts("any", "nonstiff", 2, 4, 0, "parameters", False)
+FACTS = ProblemTraits("any", "nonstiff", 2, 4, 0, "parameters", False)
 
 
 @pytest.fixture(scope="module")

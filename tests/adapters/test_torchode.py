@@ -9,7 +9,7 @@ import pytest
 from adapters.findings import findings
 from needs import skip_without
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.torchode import ADAPTER
 from sciml_bench.record.task import Cell
 
@@ -23,10 +23,10 @@ def found() -> dict[str, Any]:
 
 def test_networks_and_paths_are_refused():
     cell = Cell("any", "torchode", "tsit5", "discrete", "eager")
-    facts = Facts("any", "nonstiff", 2, 4, 0, "parameters", False)
+    facts = ProblemTraits("any", "nonstiff", 2, 4, 0, "parameters", False)
     assert ADAPTER.refusal(cell, facts) is None
     for changes in ({"n_weights": 10}, {"latent": True}, {"controlled": True}):
-        assert ADAPTER.refusal(cell, Facts(**{**vars(facts), **changes})) is not None
+        assert ADAPTER.refusal(cell, ProblemTraits(**{**vars(facts), **changes})) is not None
 
 
 @pytest.mark.parametrize("method", ["tsit5", "dopri5"])

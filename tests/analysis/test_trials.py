@@ -10,24 +10,24 @@ from sciml_bench.analysis import reliability as trials
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Trial
+from sciml_bench.record.point import PerturbedSolve
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 
 
-def record_with(*found: Trial) -> Record:
+def record_with(*found: PerturbedSolve) -> Record:
     return dataclasses.replace(stub_record(), stability=found)
 
 
-def cell_with(*found: Trial) -> CellSummary:
+def cell_with(*found: PerturbedSolve) -> CellSummary:
     record = record_with(*found)
     cell = CellSummary(record.cell, "idiomatic", "")
     cell.keep(reduce_record(record))
     return cell
 
 
-RIGHT, HONEST = Trial(0, 0, Outcome.OK, 1e-9), Trial(1, 0, Outcome.MAX_STEPS)
-SILENT, UNJUDGED = Trial(2, 0, Outcome.OK, 10.0), Trial(3, 0, Outcome.OK, None)
+RIGHT, HONEST = PerturbedSolve(0, 0, Outcome.OK, 1e-9), PerturbedSolve(1, 0, Outcome.MAX_STEPS)
+SILENT, UNJUDGED = PerturbedSolve(2, 0, Outcome.OK, 10.0), PerturbedSolve(3, 0, Outcome.OK, None)
 
 
 def test_each_kind_is_counted_and_what_cannot_be_judged_is_not():
@@ -37,7 +37,7 @@ def test_each_kind_is_counted_and_what_cannot_be_judged_is_not():
 
 
 def test_a_trial_of_a_point_that_is_not_there_does_not_count():
-    assert trials.shares(cell_with(Trial(0, 99, Outcome.OK, 1e-9))) is None
+    assert trials.shares(cell_with(PerturbedSolve(0, 99, Outcome.OK, 1e-9))) is None
 
 
 def test_cells_that_are_silently_wrong_come_last():

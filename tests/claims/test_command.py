@@ -14,11 +14,11 @@ from sciml_bench.cli.options import NOTHING_SELECTED
 
 STORED = Path(__file__).parents[2] / "results" / "claims"
 
-Told = Callable[..., tuple[int, str, str]]
+WorkerReported = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def told(capsys: pytest.CaptureFixture[str]) -> Told:
+def told(capsys: pytest.CaptureFixture[str]) -> WorkerReported:
     def run(*words: str) -> tuple[int, str, str]:
         code = main(["claims", *words])
         captured = capsys.readouterr()
@@ -27,7 +27,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> Told:
     return run
 
 
-def test_claims_are_listed_with_what_is_claimed(told: Told):
+def test_claims_are_listed_with_what_is_claimed(told: WorkerReported):
     code, out, _ = told("list")
     assert code == 0
     assert "C05" in out
@@ -35,7 +35,7 @@ def test_claims_are_listed_with_what_is_claimed(told: Told):
     assert {row["id"] for row in json.loads(told("list", "--json")[1])} >= {"C05"}
 
 
-def test_one_claim_fits_one_screen(told: Told, tmp_path: Path):
+def test_one_claim_fits_one_screen(told: WorkerReported, tmp_path: Path):
     code, out, _ = told("show", "c05", "--out", str(tmp_path))
     assert code == 0
     assert len(out.splitlines()) < 20
@@ -52,7 +52,7 @@ def test_one_claim_fits_one_screen(told: Told, tmp_path: Path):
 
 
 @pytest.mark.skipif(not STORED.is_dir(), reason="an installed package has no stored runs")
-def test_a_claim_shows_what_its_newest_run_says_as_the_report_does(told: Told):
+def test_a_claim_shows_what_its_newest_run_says_as_the_report_does(told: WorkerReported):
     code, out, _ = told("show", "C05", "--out", str(STORED.parent))
     assert code == 0
     rows = json.loads(told("report", "--out", str(STORED), "--json")[1])
@@ -66,7 +66,7 @@ def test_a_claim_shows_what_its_newest_run_says_as_the_report_does(told: Told):
 
 
 @pytest.mark.parametrize("name", sorted(claims()))
-def test_every_claim_can_be_shown(told: Told, tmp_path: Path, name: str):
+def test_every_claim_can_be_shown(told: WorkerReported, tmp_path: Path, name: str):
     code, out, _ = told("show", name, "--out", str(tmp_path))
     assert code == 0
     assert len(out.splitlines()) <= 24
@@ -77,7 +77,7 @@ def test_every_claim_can_be_shown(told: Told, tmp_path: Path, name: str):
     assert json.loads(told("show", name, "--json")[1])["conditions"]["each"][0]["name"] == "problem"
 
 
-def test_all_claims_can_be_reported_with_those_that_have_no_run(told: Told):
+def test_all_claims_can_be_reported_with_those_that_have_no_run(told: WorkerReported):
     if not STORED.is_dir():
         pytest.skip("an installed package has no stored runs")
     rows = {row["id"]: row for row in json.loads(told("report", "--all", "--out", str(STORED), "--json")[1])}
@@ -88,19 +88,19 @@ def test_all_claims_can_be_reported_with_those_that_have_no_run(told: Told):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not STORED.is_dir(), reason="an installed package has no stored runs")
-def test_the_stored_table_is_what_the_records_say(told: Told):
+def test_the_stored_table_is_what_the_records_say(told: WorkerReported):
     out = told("export", "--to", "markdown", "--all", "--out", str(STORED))[1]
     assert out == (STORED / "claims.md").read_text(encoding="utf-8")
 
 
-def test_unknown_claims_are_told_with_the_nearest(told: Told):
+def test_unknown_claims_are_told_with_the_nearest(told: WorkerReported):
     code, _, err = told("show", "C5")
     assert code == 2
     assert "did you mean" in err
 
 
 @pytest.mark.skipif(not STORED.is_dir(), reason="an installed package has no stored runs")
-def test_a_claim_that_cannot_run_here_shows_its_stored_ruling(told: Told, monkeypatch, tmp_path):
+def test_a_claim_that_cannot_run_here_shows_its_stored_ruling(told: WorkerReported, monkeypatch, tmp_path):
     monkeypatch.setenv("SCIML_BENCH_JULIA", str(tmp_path / "no-julia.json"))
     code, out, _ = told("run", "C14-pollution", "--out", str(STORED.parent))
     assert code == NOTHING_SELECTED

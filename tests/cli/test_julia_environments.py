@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import Installation
 from sciml_bench.cli import options as exits
@@ -17,7 +17,7 @@ from sciml_bench.plan.selection import Selection
 from sciml_bench.record.task import Cell
 from sciml_bench.run.planning import planned
 
-FACTS = Facts("any", "stiff", 3, 3, 0, "parameters", True)
+FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 NO_ENZYME = "UndefVarError: EnzymeCreate"
 
 

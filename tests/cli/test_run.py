@@ -14,7 +14,7 @@ from stubs.suite import problem_text
 from sciml_bench.cli import machine
 from sciml_bench.cli import options as exits
 from sciml_bench.engine import local as running
-from sciml_bench.engine.interface import Ended, OneByOne
+from sciml_bench.engine.interface import OneByOne, UnitEnded
 from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.plan.profiles import profile_named
@@ -308,7 +308,7 @@ def test_a_lost_unit_is_named_and_has_its_exit_code(cli, monkeypatch):
         name = "losing"
 
         def carry_out(self, unit, on):
-            on(Ended(unit, "its node burned down"))
+            on(UnitEnded(unit, "its node burned down"))
 
     monkeypatch.setattr("sciml_bench.cli.run.check_cluster", lambda *_: None)
     monkeypatch.setattr("sciml_bench.cli.run.engine_of", lambda *_: Losing())

@@ -8,10 +8,10 @@ import pytest
 from stubs.tasks import stub_task
 from stubs.training_programs import BAD_STEP
 
-from sciml_bench.engine.cell_session import first_calls
 from sciml_bench.engine.event_log import EventLog
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
+from sciml_bench.engine.measured_worker import first_calls
 from sciml_bench.measure.protocol import ProtocolError, TrainingDone
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Measurement

@@ -13,7 +13,7 @@ from sciml_bench.measure.enough import is_enough
 from sciml_bench.measure.protocol import End, Event, PointDone, decode, encode
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.task import GRADIENT, SOLVE
 
 
@@ -24,8 +24,8 @@ def points(*errors: float | None, rtol: float = 1e-5, factor: float = 10.0) -> l
             rtol=rtol / factor**place,
             atol=rtol / factor**place,
             outcome=Outcome.OK if error is not None else Outcome.INACCURATE,
-            solve=SolveHalf(outcome=Outcome.OK, scores={"trajectory_error": error}),
-            gradient=GradientHalf(
+            solve=SolveResult(outcome=Outcome.OK, scores={"trajectory_error": error}),
+            gradient=GradientResult(
                 outcome=Outcome.OK if error is not None else Outcome.INACCURATE, scores={"error": error or 1.0}
             ),
         )

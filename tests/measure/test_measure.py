@@ -17,7 +17,7 @@ from sciml_bench.measure.worker import measure
 from sciml_bench.record import codec
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import MAX_STORED_COMPONENTS, PointResult
-from sciml_bench.record.process import WorkerFacts
+from sciml_bench.record.process import WorkerInfo
 from sciml_bench.record.task import Point, Sampling
 
 
@@ -34,7 +34,7 @@ def end_of(events: list[Event]) -> End:
     return events[-1]
 
 
-def facts_of(events: list[Event]) -> WorkerFacts:
+def facts_of(events: list[Event]) -> WorkerInfo:
     told = end_of(events).worker
     assert told is not None
     return told

@@ -11,11 +11,11 @@ from stubs.tasks import stub_task
 from sciml_bench.measure.protocol import End, Enter, Event, PhaseDone, PointDone, ProtocolError, Ready, decode, encode
 from sciml_bench.record import codec
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
-from sciml_bench.record.process import WorkerFacts
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
+from sciml_bench.record.process import WorkerInfo
 from sciml_bench.record.task import Point
 
-FACTS = WorkerFacts(peak_rss_bytes=12, threads={"affinity": "0"}, versions={"python": "3.11"})
+FACTS = WorkerInfo(peak_rss_bytes=12, threads={"affinity": "0"}, versions={"python": "3.11"})
 
 POINT = PointResult(
     1e-4,
@@ -23,12 +23,12 @@ POINT = PointResult(
     Outcome.INACCURATE,
     "first_solve",
     "far off",
-    solve=SolveHalf(
+    solve=SolveResult(
         Outcome.INACCURATE,
         ns=(1, 2, 3),
         scores={"scd": 0.5, "mescd": None, "trajectory_error": 0.2, "below_reference": False},
     ),
-    gradient=GradientHalf(Outcome.OK, values=(1.0, None)),
+    gradient=GradientResult(Outcome.OK, values=(1.0, None)),
 )
 
 
@@ -83,7 +83,7 @@ def test_garbage_is_refused(line: str):
 
 
 def test_unfinished_point_keeps_what_was_finished():
-    partial = PointResult(1e-4, 1e-4, Outcome.OK, solve=SolveHalf(Outcome.OK, ns=(1, 2)))
+    partial = PointResult(1e-4, 1e-4, Outcome.OK, solve=SolveResult(Outcome.OK, ns=(1, 2)))
     ended = partial.ended_by(Outcome.TIMEOUT, "steady_gradient", "too long")
     assert (ended.outcome, ended.phase, ended.message) == (Outcome.TIMEOUT, "steady_gradient", "too long")
     assert (ended.solve.outcome, ended.gradient.outcome) == (Outcome.OK, Outcome.TIMEOUT)
@@ -91,14 +91,14 @@ def test_unfinished_point_keeps_what_was_finished():
 
 
 def test_unfinished_point_with_a_failed_solve_keeps_that_failure():
-    partial = PointResult(1e-4, 1e-4, Outcome.MAX_STEPS, "first_solve", "many", solve=SolveHalf(Outcome.MAX_STEPS))
+    partial = PointResult(1e-4, 1e-4, Outcome.MAX_STEPS, "first_solve", "many", solve=SolveResult(Outcome.MAX_STEPS))
     ended = partial.ended_by(Outcome.CRASH, "steady_gradient", "died")
     assert (ended.outcome, ended.phase, ended.message) == (Outcome.MAX_STEPS, "first_solve", "many")
     assert ended.gradient.outcome is Outcome.CRASH
 
 
 def test_unfinished_point_with_a_failed_gradient_is_ended_by_its_solve():
-    gradient = GradientHalf(Outcome.NONFINITE)
+    gradient = GradientResult(Outcome.NONFINITE)
     partial = PointResult(1e-4, 1e-4, Outcome.NONFINITE, "first_gradient", "nan", gradient=gradient)
     ended = partial.ended_by(Outcome.TIMEOUT, "steady_solve", "too long")
     assert (ended.outcome, ended.phase, ended.message) == (Outcome.TIMEOUT, "steady_solve", "too long")
@@ -106,7 +106,7 @@ def test_unfinished_point_with_a_failed_gradient_is_ended_by_its_solve():
 
 
 def test_a_call_that_was_not_asked_for_has_no_say_in_how_a_point_ended():
-    gradient = GradientHalf(Outcome.INACCURATE)
+    gradient = GradientResult(Outcome.INACCURATE)
     partial = PointResult(1e-3, 1e-3, Outcome.INACCURATE, "first_gradient", "off", gradient=gradient)
     ended = partial.ended_by(Outcome.TIMEOUT, "steady_gradient", "too long", calls=("gradient",))
     assert (ended.outcome, ended.phase, ended.message) == (Outcome.INACCURATE, "first_gradient", "off")
@@ -148,7 +148,7 @@ def test_task_survives_its_line():
 
 def test_a_point_behind_a_bridge_survives_the_pipe_and_tells_what_the_bridge_costs():
     inside = {"ns": (8, 9, 19), "gc_ns": (0, 0, 0), "compile_ns": (0, 0, 0), "allocated_bytes": (64, 64, 64)}
-    solve, gradient = SolveHalf(ns=(10, 12, 20), inside=inside), GradientHalf(ns=(5,))
+    solve, gradient = SolveResult(ns=(10, 12, 20), inside=inside), GradientResult(ns=(5,))
     point = PointResult(1e-4, 1e-4, Outcome.OK, solve=solve, gradient=gradient)
     again = codec.decode(PointResult, json.loads(json.dumps(codec.encode(point))))
     assert again == point

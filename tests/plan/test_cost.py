@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.julia import ADAPTER
 from sciml_bench.plan.cost import estimate_s
 from sciml_bench.plan.profiles import profile_named
@@ -18,7 +18,7 @@ def cost_s(
 ) -> float:
     cell = Cell("any", "julia", method, sensitivity, "compiled")
     known = {} if took_s is None else {cell.label: took_s}
-    facts = Facts("any", "stiff", 50, n_theta, 0, "parameters", True)
+    facts = ProblemTraits("any", "stiff", 50, n_theta, 0, "parameters", True)
     return estimate_s(
         cell, ADAPTER.method(method), facts, ADAPTER.cost, profile=profile_named("quick"), timeout_s=30.0,
         earlier=known, calls=calls, n_points=3,

@@ -18,12 +18,12 @@ from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import (
     MAX_STORED_TRAJECTORIES,
-    GradientHalf,
+    GradientResult,
     PointResult,
-    SolveHalf,
+    SolveResult,
     Trajectories,
 )
-from sciml_bench.record.process import HostObservations, WorkerFacts
+from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.record import SCHEMA, Measurement, Placement, Record, fields_of, read_records
 from sciml_bench.record.scoring_rules import SCORING_RULES
 
@@ -61,14 +61,14 @@ def test_file_holds_every_field_under_its_name():
     fields = {item.name for item in dataclasses.fields(Record)}
     assert set(data) == {*fields, "schema"}
     assert set(data["points"][0]) == {item.name for item in dataclasses.fields(PointResult)}
-    assert set(data["points"][0]["solve"]) == {item.name for item in dataclasses.fields(SolveHalf)}
-    assert set(data["points"][0]["gradient"]) == {item.name for item in dataclasses.fields(GradientHalf)}
+    assert set(data["points"][0]["solve"]) == {item.name for item in dataclasses.fields(SolveResult)}
+    assert set(data["points"][0]["gradient"]) == {item.name for item in dataclasses.fields(GradientResult)}
     assert (data["schema"], data["scoring_rules"]) == (SCHEMA, SCORING_RULES)
     assert data["points"][1]["outcome"] == "max_steps"
 
 
 def test_each_field_is_stated_once():
-    parts = (WorkerFacts, HostObservations, Measurement, Placement, Record)
+    parts = (WorkerInfo, HostObservations, Measurement, Placement, Record)
     stated = [name for part in parts for name in vars(part)["__annotations__"]]
     assert len(stated) == len(set(stated)) == len(dataclasses.fields(Record))
 

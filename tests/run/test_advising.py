@@ -14,7 +14,7 @@ from stubs.suite import stub_adapters
 
 from sciml_bench.analysis.advice.competitors import replayed
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
+from sciml_bench.engine.interface import Engine, EventCallback, JobMeasured, UnitEnded
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
@@ -23,7 +23,7 @@ from sciml_bench.plan.profiles import RACING, SCREENING
 from sciml_bench.plan.purpose import RACE, SCREEN, Advised
 from sciml_bench.plan.selection import Selection
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Measurement, Record
 from sciml_bench.record.task import Cell, Task
 from sciml_bench.run.executor import execute
@@ -48,9 +48,9 @@ class Now:
 def measured(task: Task, each_s: float | None) -> Measurement:
     """A process whose gradients take so long and are right to 1e-7, or fail."""
     ns = () if each_s is None else (round(each_s * 1e9),) * 3
-    half = GradientHalf(outcome=Outcome.OK if ns else Outcome.NONFINITE, first_ns=1, ns=ns, scores={"error": 1e-7})
+    half = GradientResult(outcome=Outcome.OK if ns else Outcome.NONFINITE, first_ns=1, ns=ns, scores={"error": 1e-7})
     points = tuple(
-        PointResult(point.rtol, point.atol, half.outcome or Outcome.OK, solve=SolveHalf(), gradient=half)
+        PointResult(point.rtol, point.atol, half.outcome or Outcome.OK, solve=SolveResult(), gradient=half)
         for point in task.points
     )
     return stub_measurement(points=points, time_to_first_gradient_ns={"process": 10**8, "built": 10**7})
@@ -140,13 +140,13 @@ class Blocks(Engine):
     def submit(self, unit: Unit) -> None:
         self.seen.append(unit)
 
-    def wait(self, on: OnHappening) -> None:
+    def wait(self, on: EventCallback) -> None:
         unit = self.seen[-1]
         self.now.s += 10.0
         for job in unit.jobs:
             measurement = measured(job.task, self.cost(job.task.cell, unit.block))
-            on(Measured(unit, Record.of(measurement, job.task, job.placement, "")))
-        on(Ended(unit))
+            on(JobMeasured(unit, Record.of(measurement, job.task, job.placement, "")))
+        on(UnitEnded(unit))
 
     def cancel(self) -> None:
         pass
@@ -226,9 +226,9 @@ def test_a_starved_process_ends_no_race_and_is_not_measured_again(tmp_path):
     race = Race(tuple(item.cell for item in plan.planned))
 
     class Starving(Blocks):
-        def wait(self, on: OnHappening) -> None:
+        def wait(self, on: EventCallback) -> None:
             def starved(happening: Any) -> None:
-                if isinstance(happening, Measured) and (happening.record.cell, happening.unit.block) == (victim, 0):
+                if isinstance(happening, JobMeasured) and (happening.record.cell, happening.unit.block) == (victim, 0):
                     points = [replace(point, outcome=Outcome.BUSY_TIMEOUT) for point in happening.record.points]
                     happening = replace(happening, record=replace(happening.record, points=tuple(points)))
                 on(happening)

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sciml_bench.stats.scaling import ahead, complete, crossings, power
+from sciml_bench.stats.scaling import ahead, complete, crossings, power_law
 
 SIZES = (1.0, 4.0, 16.0, 64.0, 256.0)
 
@@ -27,7 +27,7 @@ def noisy(exponent: float, blocks: int, generator: random.Random, factor: float 
 
 @pytest.mark.parametrize("exponent", [-0.5, 0.0, 1.0, 2.7])
 def test_an_exact_power_law_gives_its_exponent(exponent):
-    found = power(SIZES, [law(exponent), law(exponent, 3.0)])
+    found = power_law(SIZES, [law(exponent), law(exponent, 3.0)])
     assert found.exponent == pytest.approx(exponent, abs=1e-12)
     assert (found.low, found.high) == pytest.approx((exponent, exponent), abs=1e-9)
     assert found.local == pytest.approx((exponent,) * 4, abs=1e-12)
@@ -39,11 +39,11 @@ def test_least_squares_agree_with_numpy():
 
     (row,) = noisy(1.3, 1, random.Random(5))
     slope = np.polyfit(np.log(SIZES), np.log(row), 1)[0]
-    assert power(SIZES, [row]).exponent == pytest.approx(slope, rel=1e-12)
+    assert power_law(SIZES, [row]).exponent == pytest.approx(slope, rel=1e-12)
 
 
 def test_one_block_has_no_interval():
-    found = power(SIZES, [law(1.0)])
+    found = power_law(SIZES, [law(1.0)])
     assert (found.low, found.high, found.bend_p, found.n) == (None, None, None, 1)
 
 
@@ -53,7 +53,7 @@ def test_intervals_cover_as_often_as_they_say(blocks):
     generator = random.Random(f"coverage/{blocks}")
     trials, inside = 2000, 0
     for _ in range(trials):
-        found = power(SIZES, noisy(0.8, blocks, generator))
+        found = power_law(SIZES, noisy(0.8, blocks, generator))
         assert found.low is not None
         assert found.high is not None
         inside += found.low <= 0.8 <= found.high
@@ -62,7 +62,7 @@ def test_intervals_cover_as_often_as_they_say(blocks):
 
 def test_a_straight_line_is_seldom_called_curved():
     generator = random.Random("straight")
-    called = sum(power(SIZES, noisy(1.0, 5, generator)).curved for _ in range(1000))
+    called = sum(power_law(SIZES, noisy(1.0, 5, generator)).curved for _ in range(1000))
     assert called / 1000 < 0.07
 
 
@@ -73,7 +73,7 @@ def test_what_flattens_is_called_curved_and_its_local_slopes_are_told():
         [(10.0 + size) * generator.lognormvariate(0.0, 0.02) * host for size in SIZES]
         for host in (generator.lognormvariate(0.0, 0.3) for _ in range(3))
     ]
-    found = power(SIZES, rows)
+    found = power_law(SIZES, rows)
     assert found.curved
     assert found.bend_p is not None
     assert found.bend_p < 0.05
@@ -83,7 +83,7 @@ def test_what_flattens_is_called_curved_and_its_local_slopes_are_told():
 
 def test_a_small_bend_is_not_told_however_sure_it_is():
     rows = [[size ** (1.0 + 0.005 * math.log(size)) * host for size in SIZES] for host in (1.0, 1.1, 1.3001)]
-    found = power(SIZES, rows)
+    found = power_law(SIZES, rows)
     assert found.bend_p is not None
     assert found.bend_p < 0.05
     assert not found.curved
@@ -102,7 +102,7 @@ def test_a_small_bend_is_not_told_however_sure_it_is():
 )
 def test_what_is_no_sweep_is_refused(sizes, blocks, complaint):
     with pytest.raises(ValueError, match=complaint):
-        power(sizes, blocks)
+        power_law(sizes, blocks)
 
 
 def test_only_blocks_with_all_sizes_count():

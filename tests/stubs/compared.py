@@ -12,7 +12,7 @@ from typing import Any
 from stubs.reported import cell, plan, record
 
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point
 
@@ -47,7 +47,7 @@ def points(
             rtol=rtol,
             atol=rtol,
             outcome=Outcome.OK,
-            solve=SolveHalf(
+            solve=SolveResult(
                 outcome=Outcome.OK,
                 ns=_samples(generator, 1e6 * 10**index * process),
                 scores={"scd": 3.0, "trajectory_error": 10 ** -(3.0 + 2 * index + digits), "below_reference": False}
@@ -55,7 +55,7 @@ def points(
                 else None,
                 statistics={"steps": steps * (index + 1)},
             ),
-            gradient=GradientHalf(
+            gradient=GradientResult(
                 outcome=Outcome.OK,
                 ns=_samples(generator, 3e6 * 10**index * process),
                 scores={"error": 10 ** -(2.0 + 2 * index + digits), "below_reference": False} if reference else None,

@@ -16,7 +16,7 @@ from stubs.reported import cell_id, plan, record
 
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf, Steady, Trial
+from sciml_bench.record.point import GradientResult, PerturbedSolve, PointResult, SolveResult, Steady
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point, Training
@@ -80,7 +80,7 @@ def points(which: Cell, factor: float, generator: random.Random, calls: int) -> 
                 rtol=rtol,
                 atol=rtol,
                 outcome=Outcome.OK,
-                solve=SolveHalf(
+                solve=SolveResult(
                     outcome=Outcome.OK,
                     first_ns=int(5e6 * process),
                     ns=loops[0],
@@ -89,7 +89,7 @@ def points(which: Cell, factor: float, generator: random.Random, calls: int) -> 
                     scores={"scd": 4.0, "trajectory_error": 10.0 ** -(3 + 2 * place), "below_reference": place == 2},
                     statistics={"steps": 10.0 * (place + 1)},
                 ),
-                gradient=GradientHalf(
+                gradient=GradientResult(
                     outcome=Outcome.OK,
                     first_ns=int(9e6 * process),
                     ns=loops[1],
@@ -139,14 +139,14 @@ def records(
             )
 
 
-def _trials(which: Cell) -> Iterator[Trial]:
+def _trials(which: Cell) -> Iterator[PerturbedSolve]:
     for draw in range(4):
         for place, rtol in enumerate(RTOLS):
             if failing(which):
-                yield Trial(draw, place, Outcome.MAX_STEPS)
+                yield PerturbedSolve(draw, place, Outcome.MAX_STEPS)
             else:
                 wrong = which.adapter == "tensorflow" and draw == 0
-                yield Trial(draw, place, Outcome.OK, rtol * (1e5 if wrong else 1.0))
+                yield PerturbedSolve(draw, place, Outcome.OK, rtol * (1e5 if wrong else 1.0))
 
 
 SETTINGS = Training("adam", 0.05, 200, 1e-6, 1e-6, target=2.0, beta1=0.9, beta2=0.999, epsilon=1e-8)

@@ -8,7 +8,7 @@ from typing import Any
 from stubs.tasks import stub_task
 
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Measurement, Placement, Record
 
 
@@ -18,7 +18,7 @@ def stub_measurement(**changes: Any) -> Measurement:
         rtol=1e-4,
         atol=1e-4,
         outcome=Outcome.OK,
-        solve=SolveHalf(
+        solve=SolveResult(
             outcome=Outcome.OK,
             first_ns=2_000_000,
             ns=(1_000_000, 1_100_000, 1_050_000),
@@ -28,7 +28,7 @@ def stub_measurement(**changes: Any) -> Measurement:
             end_state=(0.3, 0.4),
             state_size=2,
         ),
-        gradient=GradientHalf(
+        gradient=GradientResult(
             outcome=Outcome.OK,
             first_ns=9_000_000,
             ns=(3_000_000, 3_100_000, 3_050_000),
@@ -53,8 +53,8 @@ def stub_measurement(**changes: Any) -> Measurement:
         Outcome.MAX_STEPS,
         "solve",
         "4096 steps",
-        solve=SolveHalf(Outcome.MAX_STEPS),
-        gradient=GradientHalf(Outcome.OK),
+        solve=SolveResult(Outcome.MAX_STEPS),
+        gradient=GradientResult(Outcome.OK),
     )
     measurement = Measurement(
         outcome=Outcome.OK,

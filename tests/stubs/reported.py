@@ -10,7 +10,7 @@ from stubs.points import changed
 
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell, Point
 
@@ -38,14 +38,14 @@ def point(
     if outcome is not Outcome.OK:
         failed = PointResult.failed(Point(rtol, rtol), outcome, "gradient", f"{outcome} at {rtol:g}")
         return changed(failed, **changes)
-    solve = SolveHalf(
+    solve = SolveResult(
         outcome=Outcome.OK,
         ns=(int(solve_ms * 1e6),) * 3,
         scores=None
         if mescd is None
         else {"scd": mescd - 1, "trajectory_error": 10.0**-mescd, "below_reference": below_reference},
     )
-    gradient = GradientHalf(
+    gradient = GradientResult(
         outcome=Outcome.OK,
         ns=(int(gradient_ms * 1e6),) * 3,
         scores={"difference_error": 1e-5, "differences": 3, "tightest_error": 1e-6}

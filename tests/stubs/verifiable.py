@@ -20,7 +20,7 @@ from sciml_bench.plan.cells import Planned, blocks, input_seed
 from sciml_bench.plan.plan import plan_hash
 from sciml_bench.plan.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.run_folder import environment_hash
 from sciml_bench.record.task import Cell, Task, Theta
@@ -153,7 +153,7 @@ def _point(task: Task, index: int, generator: random.Random) -> PointResult:
         rtol=point.rtol,
         atol=point.atol,
         outcome=Outcome.OK,
-        solve=SolveHalf(
+        solve=SolveResult(
             outcome=Outcome.OK,
             first_ns=2 * 10**6,
             ns=samples(12, 10**6),
@@ -163,7 +163,7 @@ def _point(task: Task, index: int, generator: random.Random) -> PointResult:
             end_state=tuple(float(value) for value in ys[-1]),
             state_size=ys.shape[1],
         ),
-        gradient=GradientHalf(
+        gradient=GradientResult(
             outcome=Outcome.OK,
             first_ns=9 * 10**6,
             ns=samples(12, 3 * 10**6),

@@ -15,7 +15,7 @@ from sciml_bench.measure.scoring.solution import BOUNDS, gradient_parity, output
 from sciml_bench.models.weights import directions
 from sciml_bench.record.model_task import EXTENDED, ModelTruth
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.verify import models as of_model
 
@@ -39,13 +39,13 @@ def point(batch: int, error: float = 1e-6) -> PointResult:
         atol=0.0,
         batch=batch,
         outcome=Outcome.OK,
-        solve=SolveHalf(
+        solve=SolveResult(
             outcome=Outcome.OK,
             scores=output_scores(outputs, truth(), BOUNDS["float32"])[0],
             end_state=tuple(map(float, outputs[-1])),
             state_size=2,
         ),
-        gradient=GradientHalf(
+        gradient=GradientResult(
             outcome=Outcome.OK,
             scores=gradient_parity(loss, gradient, batch, truth(), BOUNDS["float32"])[0],
             loss=loss,

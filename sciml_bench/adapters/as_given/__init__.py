@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sciml_bench.adapters.base import Adapter, Facts, Recipe
+from sciml_bench.adapters.base import Adapter, ProblemTraits, Recipe
 from sciml_bench.adapters.diffrax import ADAPTER as DIFFRAX
 from sciml_bench.adapters.recipes import takes_explicit
 from sciml_bench.adapters.scipy import ADAPTER as SCIPY
@@ -26,7 +26,7 @@ def adapter_of(path: str, function: str, library: str) -> Adapter:
     if library == "numpy":
         whole = replace(whole, sensitivities=(DIFFERENCES,), mode_targets={}, mode_extras={})
 
-    def refusal(cell: Cell, facts: Facts) -> str | None:
+    def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
         ways = {(way.method, way.sensitivity, way.mode, way.saving) for way in recipes(facts)}
         if (cell.method, cell.sensitivity, cell.mode, cell.saving) not in ways:
             return "a function is solved as it was given only in the recommended ways of its library"
@@ -38,7 +38,7 @@ def adapter_of(path: str, function: str, library: str) -> Adapter:
     )  # fmt: skip
 
 
-def _in_scipy(facts: Facts) -> tuple[Recipe, ...]:
+def _in_scipy(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """LSODA, which detects stiffness, in both interfaces, and the usual method of ``solve_ivp``."""
     usual = "rk45" if takes_explicit(facts) else "bdf"
     return tuple(Recipe(method, DIFFERENCES, "eager") for method in ("lsoda", "odeint", usual))

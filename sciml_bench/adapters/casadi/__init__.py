@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, default, distinct
 from sciml_bench.record.task import Cell
 
@@ -30,7 +30,7 @@ def compiler() -> str | None:
     return shutil.which("gcc") or shutil.which("cc")
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
+def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "code for CasADi is written number by number, which vectors, fields and networks are too large for"
@@ -41,7 +41,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """CVODES, its default: BDF for stiff equations, Adams methods for others; gradients by its rule of sizes.
 
     ``casadi.gradient`` of a loss takes adjoints, whatever the size.

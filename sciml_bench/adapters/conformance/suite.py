@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sciml_bench
-from sciml_bench.adapters.base import Adapter, Facts, calls_of
+from sciml_bench.adapters.base import Adapter, ProblemTraits, calls_of
 from sciml_bench.adapters.conformance import problems
 from sciml_bench.adapters.conformance.checks import Check, Status
 from sciml_bench.adapters.conformance.problems import Expected, KnownProblem
@@ -130,13 +130,13 @@ def _reference(expected: Expected, numbers: Numbers) -> Reference | None:
     )
 
 
-def _facts(name: str, known: KnownProblem, stiff: bool) -> Facts:
+def _facts(name: str, known: KnownProblem, stiff: bool) -> ProblemTraits:
     # Loading needs SymPy; listing cells does not.
     from sciml_bench.emit.symbolic.elementary import functions_of
 
     problem = known.load()
     numbers = problem.numbers()
-    return Facts(
+    return ProblemTraits(
         name=f"conformance-{name}",
         suite="stiff" if name == "stiff" else "nonstiff",
         n_states=len(numbers.y0),

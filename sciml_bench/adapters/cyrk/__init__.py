@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_work
 from sciml_bench.record.task import Cell
 
@@ -18,7 +18,7 @@ METHODS = {
 """The library's name of each method."""
 
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "code for Numba is written number by number, which vectors, fields and networks are too large for"
@@ -27,7 +27,7 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """Its guide starts from RK45 and names DOP853 and Vern7 for tight tolerances, LSODA, BDF and RADAU if stiff."""
     explicit = ("vern7", "dop853", "rk45")
     implicit = ("lsoda", "radau", "bdf")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import ManifestError, absence, direct_dependencies
 from sciml_bench.adapters.recipes import by_work, default, distinct, other_kind
@@ -20,7 +20,7 @@ __all__ = ["ADAPTER"]
 PART = "diffeqpy"
 
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "diffeqpy is given right-hand sides written number by number, not vectors, fields, networks or paths"
@@ -59,7 +59,7 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**installation.worker_variables(found), "PATH": path}
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """SciML's guides as for Julia itself, with a Julia function first; by default its users write a Python one."""
     explicit, implicit = (Recipe(method, NO_GRADIENT, "compiled") for method in ("tsit5", "rodas5p"))
     best = by_work(facts, explicit, implicit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, default, distinct, other_kind
 from sciml_bench.record.task import Cell
 
@@ -39,7 +39,7 @@ SPLIT = tuple(
 )
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
+def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled and cell.sensitivity == "backsolve":
         return "BacksolveAdjoint would solve for the gradient by every number of the paths that drive the equation, too"
@@ -59,7 +59,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
 VERY_CHORD = "its root finder calls slow convergence divergence in Diffrax 0.7.2, see docs/diffrax-verychord.md"
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """Methods in the order of Diffrax's guide, gradients by the one rule, and the default root finder and adjoint.
 
     "How to choose a solver": Tsit5 is "a good general-purpose solver", "if you need accurate solutions at tight
@@ -100,5 +100,5 @@ ADAPTER = Adapter(
     refusal=refusal,
     cached_modes=("compiled",),
     cost=Cost(startup_s=5.0, call_s=0.01, adjoint_startup_s=12.0),
-    look=Look("#0072b2", "sD"),
+    look=PlotStyle("#0072b2", "sD"),
 )

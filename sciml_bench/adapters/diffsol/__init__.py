@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import DEFAULT, Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import DEFAULT, Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, distinct
 from sciml_bench.record.task import Cell
 
@@ -29,7 +29,7 @@ SPARSE_FROM = 100
 """The smallest number of states with a recommendation of sparse matrices."""
 
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "DiffSL is written number by number, which vectors, fields and networks are too large for"
@@ -45,7 +45,7 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """Its documentation starts from BDF, and has TR-BDF2 and ESDIRK34 for moderate stiffness, Tsit45 for none.
 
     Without tolerances for them, sensitivities are left out of the error control; that is the default.

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.environments import in_environment
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
@@ -24,7 +24,7 @@ PRODUCTS = ("reversediff", "enzyme", "zygote")
 _LARGEST_FOR_ZYGOTE = 20
 
 
-def refusal(cell: Cell, facts: Facts, environment: Mapping[str, str] = os.environ) -> str | None:
+def refusal(cell: Cell, facts: ProblemTraits, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why a cell cannot run on a problem with these facts, in the installation that ``environment`` names."""
     named = facts.n_weights or facts.latent
     if named and cell.framework_mode == "in-place":
@@ -61,7 +61,7 @@ _SMALL = 50
 """Rosenbrock methods up to this many states, multistep methods beyond them: SciML's guide says "small" and "large"."""
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """SciML's guides, gradients by the one rule.
 
     Stiff systems: Rosenbrock23 or Rodas5P for small ones, FBDF and QNDF for large ones. Non-stiff: "Tsit5 is the
@@ -113,6 +113,6 @@ ADAPTER = Adapter(
     # Julia compiles in every process: a solver, and dual numbers through it.
     locks=installation.locks,
     cost=Cost(startup_s=12.0, call_s=0.005, adjoint_startup_s=80.0, long_startup_s={"cvode_bdf": 40.0}),
-    look=Look("#aa4499", "*p"),
+    look=PlotStyle("#aa4499", "*p"),
     environment=lambda name: in_environment(ADAPTER, name, refusal),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sciml_bench.adapters.base import Adapter, Facts
+from sciml_bench.adapters.base import Adapter, ProblemTraits
 from sciml_bench.adapters.environments import renamed
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import CURE, KEPT
@@ -13,7 +13,7 @@ from sciml_bench.errors import UsageError
 from sciml_bench.host.environments import NAMES
 from sciml_bench.record.task import Cell
 
-Refusal = Callable[[Cell, Facts, Mapping[str, str]], str | None]
+Refusal = Callable[[Cell, ProblemTraits, Mapping[str, str]], str | None]
 
 
 def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:

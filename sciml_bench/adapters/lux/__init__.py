@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Cost, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.environments import in_environment
 from sciml_bench.adapters.recipes import always
@@ -14,7 +14,7 @@ from sciml_bench.record.task import CONVENTIONAL, Cell
 # Capabilities of the adapter of Lux, without importing Julia.
 
 
-def refusal(cell: Cell, _facts: Facts, environment: Mapping[str, str] = os.environ) -> str | None:
+def refusal(cell: Cell, _facts: ProblemTraits, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why a cell of a model cannot run in the installation that ``environment`` names."""
     if cell.device == "gpu":
         return "on a GPU Lux needs LuxCUDA or Reactant, which `sciml-bench julia setup` does not install: device cpu"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_work
 from sciml_bench.record.task import Cell
 
@@ -12,7 +12,7 @@ __all__ = ["ADAPTER"]
 # Capabilities of numbalsoda, without importing it.
 
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "code for Numba is written number by number, which vectors, fields and networks are too large for"
@@ -21,7 +21,7 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """Its own guide shows lsoda, which detects stiffness, and dop853 for non-stiff problems."""
     lsoda, dop853 = (Recipe(method, NO_GRADIENT, "compiled") for method in ("lsoda", "dop853"))
     return by_work(facts, (lsoda, dop853), (lsoda,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_work, default, distinct
 from sciml_bench.record.task import Cell
 
@@ -15,7 +15,7 @@ MOST_TRAJECTORIES = 1000
 """Larger batches are for libraries that solve many trajectories at once; the conditions of an experiment are fewer."""
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
+def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
@@ -33,7 +33,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """LSODA first, which detects stiffness; in its older interface, whose loop is Fortran.
 
     SciPy's guide: "explicit Runge-Kutta methods should be used for non-stiff problems and implicit methods ('Radau',
@@ -79,5 +79,5 @@ ADAPTER = Adapter(
     recipes=recipes,
     refusal=refusal,
     cost=Cost(startup_s=1.0, call_s=0.1),
-    look=Look("#00916a", "oH"),
+    look=PlotStyle("#00916a", "oH"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Facts, Recipe
+from sciml_bench.adapters.base import NETWORK, Adapter, Cost, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import lacking_part
 from sciml_bench.adapters.recipes import always
@@ -13,7 +13,7 @@ from sciml_bench.record.task import CONVENTIONAL, Cell
 PART = "simplechains"
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
+def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell of a model cannot run here; ``None`` when it can."""
     # The emitter is imported when a plan is made, not when adapters are listed.
     from sciml_bench.models.emit.simplechains import refused_layer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_work
 from sciml_bench.record.task import Cell
 
@@ -15,7 +15,7 @@ METHODS = {"cvode_bdf": "BDF", "cvode_adams": "Adams"}
 """The library's name of each method."""
 
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
         return "code for Numba is written number by number, which vectors, fields and networks are too large for"
@@ -24,7 +24,7 @@ def refusal(_cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """Its documentation suggests BDF for stiff problems and Adams for others."""
     adams, bdf = (Recipe(method, NO_GRADIENT, "compiled") for method in ("cvode_adams", "cvode_bdf"))
     return by_work(facts, (adams, bdf), (bdf,))

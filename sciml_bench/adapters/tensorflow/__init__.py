@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, default, distinct, other_kind
 from sciml_bench.record.task import Cell
 
@@ -21,7 +21,7 @@ UNROLLED = "unrolled"
 """A graph without a loop: every step is written into it, which takes long to build and then runs without overhead."""
 
 
-def refusal(cell: Cell, facts: Facts) -> str | None:
+def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     fixed = cell.method == RK4.name
     if fixed and cell.sensitivity != DISCRETE:
@@ -37,7 +37,7 @@ def refusal(cell: Cell, facts: Facts) -> str | None:
     return None
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """The guide names BDF for stiff and DormandPrince for other equations; gradients are by the one rule.
 
     By itself the library solves the adjoint equation, which is the default; it does not get through it for stiff
@@ -73,5 +73,5 @@ ADAPTER = Adapter(
     cached_modes=("xla",),
     recipes=recipes,
     cost=Cost(startup_s=10.0, call_s=0.02, long_startup_s={UNROLLED: 90.0}),
-    look=Look("#b07d00", "PX"),
+    look=PlotStyle("#b07d00", "PX"),
 )

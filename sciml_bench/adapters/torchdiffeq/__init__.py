@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Look, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import contradicted, default, distinct, other_kind, takes_explicit
 from sciml_bench.record.task import Cell
 
@@ -64,7 +64,7 @@ def not_released(method: str) -> str | None:
     return f"the installed torchdiffeq has no method '{method}', its repository has; run: pip install {REPOSITORY}"
 
 
-def _refusal(cell: Cell, facts: Facts) -> str | None:
+def _refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     if facts.stochastic:
         return "torchdiffeq takes no Brownian motion that drives an equation (torchsde, another library, does)"
     if facts.controlled:
@@ -82,7 +82,7 @@ def _has_error_control(method: str) -> bool:
     return any(item.name == method for item in ADAPTIVE)
 
 
-def recipes(facts: Facts) -> tuple[Recipe, ...]:
+def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """dopri8 where an explicit method succeeds, dopri5 where stability limits its steps, and for networks.
 
     Its guide lists dopri8 first and has dopri5 as default. An operation costs microseconds there whatever it computes,
@@ -129,5 +129,5 @@ ADAPTER = Adapter(
     # All methods call one right-hand side, which TorchInductor compiles once.
     reusing_modes=("compiled",),
     cost=Cost(startup_s=3.0, call_s=0.1, long_startup_s={"compiled": 25.0}),
-    look=Look("#d55e00", "^v"),
+    look=PlotStyle("#d55e00", "^v"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.adapters.base import Adapter, Cost, Facts, Method, Recipe
+from sciml_bench.adapters.base import Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import Cell
 
@@ -12,7 +12,7 @@ __all__ = ["ADAPTER"]
 # Capabilities of torchode, without importing it or PyTorch.
 
 
-def refusal(_cell: Cell, facts: Facts) -> str | None:
+def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "torchode has no paths that drive an equation, through data or of Brownian motions"

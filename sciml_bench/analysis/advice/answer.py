@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis.advice.break_even import Best, Choice
+from sciml_bench.analysis.advice.break_even import Best, BreakEven
 from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.ranking import APART, Lead, Ranking, time_of
 from sciml_bench.analysis.rows import Comparison, Row, Target
@@ -29,7 +29,7 @@ class Answer:
     problem: str
     comparison: Comparison
     rankings: Mapping[str, Ranking]
-    choice: Choice | None
+    choice: BreakEven | None
     why_not: str
 
     @property
@@ -147,7 +147,7 @@ def more(judgement: Judgement, before: str = "") -> str:
     return f"{before}{told}" if told else ""
 
 
-def _cheapest_sentence(found: Choice) -> str:
+def _cheapest_sentence(found: BreakEven) -> str:
     by_answer: dict[str, list[str]] = {}
     for best in found.best:
         by_answer.setdefault(cheapest(best), []).append(count_text(best.gradients))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sciml_bench.analysis.ranking import Lead, Tied, of_lead, turned
+from sciml_bench.analysis.ranking import Lead, Tie, of_lead, turned
 from sciml_bench.analysis.rows import Row
 from sciml_bench.stats.autocorrelation import Earlier
 from sciml_bench.stats.break_even import Cost, best, break_even, even_range
@@ -35,7 +35,7 @@ class Best:
     row: Row
     total_s: float
     lead: Lead
-    tied: tuple[Tied, ...]
+    tied: tuple[Tie, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Overtaking:
 
 
 @dataclass(frozen=True)
-class Choice:
+class BreakEven:
     """The choice among the rows of one table; ``family`` comparisons were judged together."""
 
     best: tuple[Best, ...]
@@ -69,7 +69,9 @@ class Choice:
     family: int
 
 
-def choice(rows: Sequence[Row], earlier: Earlier | None = None, runs: RunSpread | None = None) -> Choice | None:
+def find_break_even(
+    rows: Sequence[Row], earlier: Earlier | None = None, runs: RunSpread | None = None
+) -> BreakEven | None:
     """The choice among rows with both a first and a steady gradient; ``None`` for fewer than two.
 
     ``earlier`` is the correlation of neighbouring blocks, ``runs`` the difference between runs, if they are known.
@@ -78,7 +80,7 @@ def choice(rows: Sequence[Row], earlier: Earlier | None = None, runs: RunSpread 
     if len(known) < 2:
         return None
     judged = _judged(rows, known, earlier, runs)
-    return Choice(
+    return BreakEven(
         best=tuple(_best(rows, known, gradients, judged) for gradients in GRADIENTS),
         overtakings=tuple(_overtakings(rows, known)),
         family=sum(judgement.ratio.n > 1 for judgement in judged.values()),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.adapters.base import Facts
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import work_points
 from sciml_bench.analysis.summary import CellSummary, summarise
@@ -51,7 +51,7 @@ class Features:
     limit: int | None = None
 
     @classmethod
-    def of(cls, facts: Facts) -> Features:
+    def of(cls, facts: ProblemTraits) -> Features:
         """Return the features of a problem."""
         found = facts.probed
         counts = (None, None, None) if found is None else (found.explicit, found.implicit, found.limit)

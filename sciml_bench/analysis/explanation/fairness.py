@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from sciml_bench.analysis.loaded_run import Trace
+from sciml_bench.analysis.loaded_run import RecordEntry
 from sciml_bench.analysis.rows import Row, Target, Time
 from sciml_bench.analysis.tables import formatting
 
@@ -39,7 +39,7 @@ class Side:
     """One of the two cells: its row and its records that count."""
 
     row: Row
-    traces: Sequence[Trace]
+    traces: Sequence[RecordEntry]
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ def _chosen(what: str, a: str, b: str) -> Item:
     return Item(what, State.PASS, a) if a == b else Item(what, State.FAIL, f"{a} against {b}")
 
 
-def _same(what: str, a: Side, b: Side, of: Callable[[Trace], str], text: Callable[[str], str]) -> Item:
+def _same(what: str, a: Side, b: Side, of: Callable[[RecordEntry], str], text: Callable[[str], str]) -> Item:
     """Return whether all records of both say the same."""
     found = Counter(of(trace) for side in (a, b) for trace in side.traces)
     if "" in found:
@@ -208,7 +208,7 @@ def _turns(a: Side, b: Side) -> Item:
     return Item(what, State.PASS, f"each waited for others, {waited_s:.3g} s in the median block")
 
 
-def _by_block(side: Side) -> list[Trace]:
+def _by_block(side: Side) -> list[RecordEntry]:
     return sorted(side.traces, key=lambda trace: trace.block)
 
 

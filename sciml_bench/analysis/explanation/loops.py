@@ -11,7 +11,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import GRADIENT, SOLVE
 
 if TYPE_CHECKING:
-    from sciml_bench.record.point import Half, Steady
+    from sciml_bench.record.point import CallResult, Steady
     from sciml_bench.record.record import Record
 
 
@@ -45,7 +45,7 @@ def longest_loop(record: Record) -> Loop | None:
     return None
 
 
-def _loop(call: str, rtol: float, half: Half) -> Loop:
+def _loop(call: str, rtol: float, half: CallResult) -> Loop:
     before = len(half.warm_up_ns)
     samples = array("q", (*half.warm_up_ns, *half.ns)[:MOST_CALLS])
     return Loop(call, rtol, samples, before, before + len(half.ns), half.steady)

@@ -49,7 +49,7 @@ _BAR = 32
 
 
 @dataclass(frozen=True)
-class Stack:
+class PhaseBreakdown:
     """The phases of one cell in seconds, each the median over its processes, and the median wall time."""
 
     names: tuple[str, ...]
@@ -57,7 +57,7 @@ class Stack:
     parts_s: dict[str, float]
 
 
-def stack(cell: CellSummary) -> Stack | None:
+def stack(cell: CellSummary) -> PhaseBreakdown | None:
     """The stack of a cell; ``None`` if no process reported phases."""
     told = [process for process in cell.processes if process.phases_s and process.wall_s > 0]
     if not told:
@@ -68,7 +68,7 @@ def stack(cell: CellSummary) -> Stack | None:
     }
     rest = median(max(0.0, process.wall_s - sum(process.phases_s.values())) for process in told)
     known = {name: seconds for name, seconds in {**parts, REST.name: rest}.items() if seconds > 0}
-    return Stack(cell.cell.words, median(process.wall_s for process in told), known)
+    return PhaseBreakdown(cell.cell.words, median(process.wall_s for process in told), known)
 
 
 def legend() -> str:
@@ -77,7 +77,7 @@ def legend() -> str:
     return f"Time spent: {letters} (reading, scoring, ending, phases that were cut)."
 
 
-def lines(stacks: Sequence[Stack], width: int) -> Iterator[str]:
+def lines(stacks: Sequence[PhaseBreakdown], width: int) -> Iterator[str]:
     """A line per cell on a terminal: its name, its total, its bar, and, beside or below it, its longest parts."""
     name_width = max(len(" ".join(item.names)) for item in stacks)
     beside = width >= name_width + _BAR + 50
@@ -96,13 +96,13 @@ def lines(stacks: Sequence[Stack], width: int) -> Iterator[str]:
             yield _fitting("    ", told, width)
 
 
-def plain(item: Stack) -> str:
+def plain(item: PhaseBreakdown) -> str:
     """One line for pipes: every part with its duration."""
     parts = ", ".join(f"{name} {formatting.duration(seconds)}" for name, seconds in item.parts_s.items())
     return f"  {' '.join(item.names)}  {formatting.duration(item.total_s)}: {parts}"
 
 
-def bar(item: Stack, width: int) -> str:
+def bar(item: PhaseBreakdown, width: int) -> str:
     """The parts as letters, to scale; a part shorter than half a letter is not drawn."""
     total = sum(item.parts_s.values())
     drawn, ended_s = "", 0.0
@@ -112,7 +112,7 @@ def bar(item: Stack, width: int) -> str:
     return drawn
 
 
-def _told(item: Stack) -> list[tuple[float, str]]:
+def _told(item: PhaseBreakdown) -> list[tuple[float, str]]:
     """The parts that are worth a name, in order of time, each with its duration."""
     total = sum(item.parts_s.values())
     return [

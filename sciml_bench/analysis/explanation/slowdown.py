@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sciml_bench.analysis.explanation.solver_counts import COUNTS, Work, work_of
+from sciml_bench.analysis.explanation.solver_counts import COUNTS, SolverCounts, work_of
 from sciml_bench.analysis.rows import Row, Target
 from sciml_bench.analysis.tables import formatting
 
@@ -46,7 +46,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Gap:
+class Slowdown:
     """The gap between two rows of a table. ``ratio`` is the slower time over the faster one.
 
     ``sentences`` are the explanation: the factors of the ratio, the differences, and the conclusion. ``work_ratio`` is
@@ -73,7 +73,7 @@ class Gap:
         return tuple(item for item in self.differences if item.differs is None and not item.known)
 
 
-def gap(fast: Row, slow: Row, target: Target, quantity: str) -> Gap | None:
+def explain_slowdown(fast: Row, slow: Row, target: Target, quantity: str) -> Slowdown | None:
     """The explanation why ``slow`` takes longer than ``fast``; ``None`` if one of them has no time at the target."""
     a, b = work_of(fast, target, quantity), work_of(slow, target, quantity)
     if a is None or b is None or not (a.seconds > 0 and b.seconds > 0):
@@ -88,7 +88,7 @@ def gap(fast: Row, slow: Row, target: Target, quantity: str) -> Gap | None:
         *_own_cost(fast, slow, quantity),
         _conclusion(settings, fast, slow),
     )
-    return Gap(quantity, fast, slow, ratio, counted, work_ratio, differences, sentences)
+    return Slowdown(quantity, fast, slow, ratio, counted, work_ratio, differences, sentences)
 
 
 def _settings(fast: Row, slow: Row) -> Iterator[Difference]:
@@ -118,7 +118,7 @@ def _chosen(what: str, fast: str, slow: str) -> Difference:
     return Difference(what, fast, slow, fast != slow)
 
 
-def _measured(fast: Row, slow: Row, a: Work, b: Work, counted: str | None) -> Iterator[Difference]:
+def _measured(fast: Row, slow: Row, a: SolverCounts, b: SolverCounts, counted: str | None) -> Iterator[Difference]:
     """Measurements of the runs."""
     for name in COUNTS:
         yield _numbers(name, a.counts.get(name), b.counts.get(name), _count_text)
@@ -159,7 +159,9 @@ _ONE = {
 }
 
 
-def _factors(ratio: float, counted: str | None, work_ratio: float | None, a: Work, b: Work) -> Iterator[str]:
+def _factors(
+    ratio: float, counted: str | None, work_ratio: float | None, a: SolverCounts, b: SolverCounts
+) -> Iterator[str]:
     """The ratio, split into how much is done and what each unit of it costs."""
     if counted is None or work_ratio is None:
         names = [", ".join(work.counts) or "nothing" for work in (a, b)]

@@ -31,7 +31,7 @@ QUANTITIES = ("gradient", "solve")
 
 
 @dataclass(frozen=True)
-class Work:
+class SolverCounts:
     """The work of a cell for one call at the target, each number the median over its processes.
 
     ``counts`` are by the names of :data:`COUNTS`; ``rejected_share`` is of all steps tried; ``rtol`` is the tolerance
@@ -44,7 +44,7 @@ class Work:
     rtol: float | None
 
 
-def work_of(row: Row, target: Target, quantity: str) -> Work | None:
+def work_of(row: Row, target: Target, quantity: str) -> SolverCounts | None:
     """The work of a row; ``None`` if it has no time at the target."""
     seconds = (row.gradient if quantity == "gradient" else row.solve).seconds
     if seconds is None:
@@ -59,7 +59,7 @@ def work_of(row: Row, target: Target, quantity: str) -> Work | None:
     rejected = _median(_at(place, quantity, REJECTED, log=False) for place in places)
     steps = counts.get("steps")
     share = rejected / steps if rejected is not None and steps else None
-    return Work(seconds.median, counts, share, _nearest_rtol(row, target, quantity))
+    return SolverCounts(seconds.median, counts, share, _nearest_rtol(row, target, quantity))
 
 
 def _median(values: Iterable[float | None]) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sciml_bench.analysis import devices
 from sciml_bench.analysis.advice.answer import cheapest, count_text, more
-from sciml_bench.analysis.advice.break_even import Best, Choice, Overtaking
+from sciml_bench.analysis.advice.break_even import Best, BreakEven, Overtaking
 from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.ranking import Judged, Lead, Ranking
@@ -224,7 +224,7 @@ def bridges(summary: RunSummary) -> Iterator[str]:
             yield f"the bridge to {adapter} costs {', '.join(told)}: a call's time less the time inside, medians"
 
 
-def best_choice(found: Choice, rows: Sequence[Row] = ()) -> Iterator[str]:
+def best_choice(found: BreakEven, rows: Sequence[Row] = ()) -> Iterator[str]:
     """The cheapest of these rows for 10, 1000 and 100 000 gradients from nothing, and who overtakes whom."""
     yield (
         "cheapest from process start, the first gradient and all after it; verdicts by Benjamini–Hochberg over "

@@ -21,7 +21,7 @@ from sciml_bench.analysis.sweep import (
 )
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.analysis.tables.table import CELL, Column, Entry, Table, Unit, cell_entries
-from sciml_bench.stats.scaling import Crossing, Power
+from sciml_bench.stats.scaling import Crossing, PowerLaw
 
 _WHAT = {
     "solve": "time per solve",
@@ -72,7 +72,7 @@ def value_text(table: SweepTable, value: Value) -> str:
     return f"{median:.0f} ({value.least:.0f} least, {value.mean:.3g} mean)"
 
 
-def power_text(power: Power | None) -> str:
+def power_text(power: PowerLaw | None) -> str:
     """The exponent, its interval, and the slopes at both ends if one exponent does not describe the curve."""
     if power is None:
         return formatting.NOTHING
@@ -115,7 +115,7 @@ def _entry(table: SweepTable, row: SweepRow, size: float) -> Entry:
     )
 
 
-def _power_entry(power: Power | None) -> Entry:
+def _power_entry(power: PowerLaw | None) -> Entry:
     exponent, _, bent = power_text(power).partition(", ")
     return Entry(exponent, bent, None if power is None else power.exponent)
 

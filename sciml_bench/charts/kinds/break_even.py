@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sciml_bench.analysis.advice.break_even import choice, cost
+from sciml_bench.analysis.advice.break_even import cost, find_break_even
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables import formatting
@@ -66,7 +66,7 @@ def _chart(data: ProblemData, shown: Costs) -> Chart:
 def _costs(data: ProblemData) -> Costs:
     rows = {row.summary.cell_id: row for row in data.comparison.rows}
     known = {cell_id: of_row for cell_id, row in rows.items() if (of_row := cost(row)) is not None}
-    chosen = choice(data.comparison.rows)
+    chosen = find_break_even(data.comparison.rows)
     cheapest: list[tuple[int, CellSummary]] = []
     if chosen is not None:
         first = rows[min(known, key=lambda cell_id: known[cell_id].first_s)].summary

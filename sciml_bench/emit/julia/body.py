@@ -47,9 +47,9 @@ class JuliaPrinter(Printer):
         base, exponent = expr.base, expr.exp
         if exponent == -1:
             return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.Half:
+        if exponent == sympy.S.CallResult:
             return self._call("sqrt", base)
-        if exponent == -sympy.S.Half:
+        if exponent == -sympy.S.CallResult:
             return f"1/{self._call('sqrt', base)}"
         if not exponent.is_Integer and not base.is_nonnegative:
             return f"NaNMath.pow({self.code(base)}, {self.code(exponent)})"

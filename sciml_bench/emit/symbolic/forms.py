@@ -172,7 +172,7 @@ class Forms:
             if len(argument) > 1 and not is_affine(argument):
                 argument = self._unit(VALUE, argument)
             return reduce(self._product, [argument] * int(exponent))
-        kind = {-1: "reciprocal", sympy.S.Half: "sqrt"}.get(exponent, exponent)
+        kind = {-1: "reciprocal", sympy.S.CallResult: "sqrt"}.get(exponent, exponent)
         return self._unit(kind, argument)
 
     def _unit(self, kind: str | Node, argument: Polynomial) -> Polynomial:

@@ -80,7 +80,7 @@ def rss_bytes() -> int:
     return peak_rss_bytes()
 
 
-class Displacements:
+class PreemptionCounter:
     """Counts involuntary context switches, of all threads of this process, inside the bodies that it watches.
 
     Outside them they say nothing: compilers start threads that take turns on the processors that the worker has.

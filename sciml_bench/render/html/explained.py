@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis.explanation.fairness import Item, Side, State, checklist, tally
-from sciml_bench.analysis.explanation.slowdown import Gap, gap
-from sciml_bench.analysis.ranking import Ranking, Standing, time_of
+from sciml_bench.analysis.explanation.slowdown import Slowdown, explain_slowdown
+from sciml_bench.analysis.ranking import PairwiseVerdict, Ranking, time_of
 from sciml_bench.analysis.rows import Comparison, Row, compare
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.tables import formatting
@@ -82,7 +82,7 @@ class Explained:
     headline: str
     verdict: str
     measured: str
-    gap: Gap | None
+    explain_slowdown: Slowdown | None
     items: tuple[Item, ...]
     places: tuple[Entry, Entry]
 
@@ -112,19 +112,19 @@ def explained(
         if not budget.draws(row.summary) or row is found.fastest or time_of(row, found.quantity).seconds is None:
             continue
         standing = found.standing(row)
-        between = gap(found.fastest, row, target, found.quantity)
+        between = explain_slowdown(found.fastest, row, target, found.quantity)
         yield Explained(
             name=row.name,
             headline=_headline(between, standing),
             verdict=standing.judgement.verdict.value if standing else "",
             measured=_measured(standing),
-            gap=between,
+            explain_slowdown=between,
             items=checklist(side(found.fastest), side(row), target, found.quantity),
             places=(places.entry(found.fastest.summary.cell_id), places.entry(row.summary.cell_id)),
         )
 
 
-def _measured(standing: Standing | None) -> str:
+def _measured(standing: PairwiseVerdict | None) -> str:
     """The ratio with its interval, over how many blocks."""
     if standing is None:
         return ""
@@ -137,7 +137,7 @@ def _measured(standing: Standing | None) -> str:
     return f"ratio {formatting.ratio(ratio.estimate)} [{interval}] over {ratio.n} blocks, adjusted p {chance}"
 
 
-def _headline(between: Gap | None, standing: Standing | None) -> str:
+def _headline(between: Slowdown | None, standing: PairwiseVerdict | None) -> str:
     """The explanation of the ratio comes before the word slower."""
     if between is None:
         return "no time at the target"

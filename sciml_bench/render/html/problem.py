@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sciml_bench.analysis.advice.answer import fastest_sentence
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
 from sciml_bench.analysis.explanation.fairness import Item
-from sciml_bench.analysis.loaded_run import LoadedRun, Trace
+from sciml_bench.analysis.loaded_run import LoadedRun, RecordEntry
 from sciml_bench.analysis.ranking import time_of
 from sciml_bench.analysis.reliability import drift_lines, stability_table
 from sciml_bench.analysis.rows import Comparison
@@ -138,7 +138,7 @@ def _ranked(problem: ProblemAnalysis, places: Places, id_: str) -> Table | None:
     return None if found is None or not found.ways else places.table(id_, library_table(found))
 
 
-def _untimed(traces: Sequence[Trace]) -> str:
+def _untimed(traces: Sequence[RecordEntry]) -> str:
     if not traces:
         return "Nothing was measured of this problem."
     return "No cell of this problem has a time to show; see the failures below."
@@ -187,7 +187,7 @@ def _failed(cells: Sequence[CellSummary]) -> str:
     return f"Not in the tables, since nothing succeeded: {', '.join(names[:_MOST_FAILED])}{more}; see the failures."
 
 
-def _why(traces: Sequence[Trace]) -> Iterator[str]:
+def _why(traces: Sequence[RecordEntry]) -> Iterator[str]:
     """Return why to believe the numbers of a problem, or why not."""
     kinds = sorted({str(trace.reference_kind or "none") for trace in traces})
     if traces:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sciml_bench.adapters.declared import Declared
-from sciml_bench.analysis.loaded_run import Trace
+from sciml_bench.analysis.loaded_run import RecordEntry
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.models import checklist, parity_table, times_table
@@ -123,7 +123,7 @@ class ProblemFacts:
 
 
 def problem_facts(
-    entry: Mapping[str, Any], traces: Sequence[Trace], adapters: Iterable[str], declared: Mapping[str, Declared]
+    entry: Mapping[str, Any], traces: Sequence[RecordEntry], adapters: Iterable[str], declared: Mapping[str, Declared]
 ) -> ProblemFacts:
     """The facts of a problem of a plan, from the catalog or from the file that the plan names.
 
@@ -219,7 +219,7 @@ def _parsed(path: Path) -> Problem | Model:
 
 
 def _codes(
-    problem: Problem | Model, traces: Sequence[Trace], adapters: Iterable[str], declared: Mapping[str, Declared]
+    problem: Problem | Model, traces: Sequence[RecordEntry], adapters: Iterable[str], declared: Mapping[str, Declared]
 ) -> Iterable[Code]:
     from sciml_bench.models.emit import source_of
 

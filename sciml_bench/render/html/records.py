@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from sciml_bench.analysis.loaded_run import LoadedRun, Trace
+from sciml_bench.analysis.loaded_run import LoadedRun, RecordEntry
 from sciml_bench.analysis.tables.table import Column
 from sciml_bench.plan.cells import count, labels
 from sciml_bench.record.outcome import Outcome
@@ -26,7 +26,7 @@ class CellRecords:
 
 def cell_records(loaded: LoadedRun, places: Places) -> Iterator[CellRecords]:
     """The records of every cell that has some, in the plan's order."""
-    by_cell: dict[str, list[Trace]] = {}
+    by_cell: dict[str, list[RecordEntry]] = {}
     for trace in loaded.traces:
         by_cell.setdefault(trace.cell_id, []).append(trace)
     for cell_id, cell in loaded.summary.cells.items():
@@ -42,7 +42,7 @@ def cell_records(loaded: LoadedRun, places: Places) -> Iterator[CellRecords]:
             )
 
 
-def _row(trace: Trace, counts: bool) -> tuple[str, ...]:
+def _row(trace: RecordEntry, counts: bool) -> tuple[str, ...]:
     noise = ", ".join(reason.partition(":")[0] for reason in trace.noisy)
     return (
         trace.record_id,

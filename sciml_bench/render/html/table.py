@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from sciml_bench.analysis.loaded_run import Trace
+from sciml_bench.analysis.loaded_run import RecordEntry
 from sciml_bench.analysis.tables import table as report
 from sciml_bench.analysis.tables.table import Column
 
@@ -55,7 +55,7 @@ def sentences(lines: Sequence[str]) -> str:
 class Places:
     """The numbers by which the page names cells, and where the records of each stand."""
 
-    def __init__(self, prefix: str, cell_ids: Iterable[str], traces: Mapping[str, list[Trace]]):
+    def __init__(self, prefix: str, cell_ids: Iterable[str], traces: Mapping[str, list[RecordEntry]]):
         self.prefix = prefix
         self.numbers = {cell_id: number for number, cell_id in enumerate(cell_ids, start=1)}
         self.traces = traces

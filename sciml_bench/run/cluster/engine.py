@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from sciml_bench.engine.files import UNITS, write_unit
-from sciml_bench.engine.interface import Ended, Engine, Measured, OnHappening
+from sciml_bench.engine.interface import Engine, EventCallback, JobMeasured, UnitEnded
 from sciml_bench.engine.unit import Unit
 from sciml_bench.errors import EngineError, StoreError
 from sciml_bench.record.record import Record
@@ -97,7 +97,7 @@ class ClusterEngine(Engine):
     def submit(self, unit: Unit) -> None:
         self._work[unit.id] = _Work(unit)
 
-    def wait(self, on: OnHappening) -> None:
+    def wait(self, on: EventCallback) -> None:
         while self._work:
             if self._submit_due(on) + self._look(on):
                 return
@@ -160,7 +160,7 @@ class ClusterEngine(Engine):
         state = self._asked().get(task)
         return self._states is None or (state is not None and state.phase is not Phase.ENDED)
 
-    def _submit_due(self, on: OnHappening) -> int:
+    def _submit_due(self, on: EventCallback) -> int:
         """Submit all due tasks as one array; returns how many units are lost by that."""
         now_s = self._clock.now_s()
         due = [work for work in self._work.values() if not work.task and not work.known and work.due_s <= now_s]
@@ -183,7 +183,7 @@ class ClusterEngine(Engine):
         self._say(f"submitted {counted(len(due), 'task')}: {_listed(names)}")
         return 0
 
-    def _wait_for_acceptance(self, due: Sequence[_Work], error: EngineError, on: OnHappening) -> int:
+    def _wait_for_acceptance(self, due: Sequence[_Work], error: EngineError, on: EventCallback) -> int:
         """Have tasks that the scheduler refuses wait; after half an hour their units are lost. Returns how many are."""
         if not self._has_submitted:
             raise error
@@ -200,12 +200,12 @@ class ClusterEngine(Engine):
             self._lose(work, "; then ".join([*work.failures, f"{error}{left_out}"]), on)
         return len(due)
 
-    def _look(self, on: OnHappening) -> int:
+    def _look(self, on: EventCallback) -> int:
         """Look at each task; returns how many units ended."""
         tasks = tasks_of(self._tasks)
         return sum(self._look_at(work, tasks.get(work.unit.id, ()), on) for work in list(self._work.values()))
 
-    def _look_at(self, work: _Work, folders: Sequence[TaskFolder], on: OnHappening) -> bool:
+    def _look_at(self, work: _Work, folders: Sequence[TaskFolder], on: EventCallback) -> bool:
         """Return whether a unit ended."""
         for task in folders:
             if task.is_measured:
@@ -227,7 +227,7 @@ class ClusterEngine(Engine):
         return self._look_at_silent(work, folders, state, self._clock.now_s() - work.silent_since_s, on)
 
     def _look_at_silent(
-        self, work: _Work, folders: Sequence[TaskFolder], state: State | None, silent_s: float, on: OnHappening
+        self, work: _Work, folders: Sequence[TaskFolder], state: State | None, silent_s: float, on: EventCallback
     ) -> bool:
         """Return whether a unit ended whose task has left no sign for ``silent_s`` seconds."""
         mine = [task for task in folders[work.earlier :] if not (task.end and task.end.ending is Ending.GAVE_WAY)]
@@ -256,7 +256,7 @@ class ClusterEngine(Engine):
         asked_since = self._asked_s > (work.silent_since_s or 0.0)
         return not asked_since or (state is not None and state.phase is Phase.RUNNING and silent_s < _ENDING_S)
 
-    def _take(self, work: _Work, task: TaskFolder, on: OnHappening) -> bool:
+    def _take(self, work: _Work, task: TaskFolder, on: EventCallback) -> bool:
         """Take the records of a task into the run; returns whether that ended the unit."""
         try:
             write_unit(work.unit, self._run.folder / UNITS)
@@ -278,9 +278,9 @@ class ClusterEngine(Engine):
         self._run.keep_environment(shard.environment)
         for record in records:
             if record.record_id not in work.known:
-                on(Measured(work.unit, record))
+                on(JobMeasured(work.unit, record))
         del self._work[work.unit.id]
-        on(Ended(work.unit))
+        on(UnitEnded(work.unit))
         return True
 
     def _leave_out(self, task: TaskFolder, reason: str) -> None:
@@ -288,7 +288,7 @@ class ClusterEngine(Engine):
         if machine := task.machine:
             self._refused_nodes[machine.node] = reason
 
-    def _fail(self, work: _Work, reason: str, on: OnHappening) -> bool:
+    def _fail(self, work: _Work, reason: str, on: EventCallback) -> bool:
         """Have a unit submitted again later, or lose it; returns whether it is lost."""
         work.failures.append(reason)
         if len(work.failures) >= MOST_TASKS:
@@ -298,9 +298,9 @@ class ClusterEngine(Engine):
         self._say(f"{work.unit.id}: {reason}. It is submitted again")
         return False
 
-    def _lose(self, work: _Work, reason: str, on: OnHappening) -> None:
+    def _lose(self, work: _Work, reason: str, on: EventCallback) -> None:
         del self._work[work.unit.id]
-        on(Ended(work.unit, reason))
+        on(UnitEnded(work.unit, reason))
 
     def _end(self, works: Sequence[_Work]) -> None:
         """End tasks by a word in their folders, and by their scheduler."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sciml_bench.measure.deadline import MOST_WALL, Patience, Used, patience_of_this_process, used_now
+from sciml_bench.measure.deadline import MOST_WALL, Deadline, Used, patience_of_this_process, used_now
 from sciml_bench.record.outcome import Outcome
 
 
@@ -15,7 +15,7 @@ class Machine:
         self.now_s = 100.0
         self.own, self.others = own, others
         self.used = Used(50.0, 10.0)
-        self.patience = Patience(lambda: self.used, processors, lambda: self.now_s)
+        self.patience = Deadline(lambda: self.used, processors, lambda: self.now_s)
         self.patience.restart(10.0)
         self.patience.look()
 

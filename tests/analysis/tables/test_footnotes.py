@@ -73,6 +73,6 @@ def test_packages_that_were_compiled_and_libraries_that_were_replaced_are_named(
 
 
 def test_the_names_under_which_julia_reports_packages():
-    source = (Path(__file__).parents[2] / "julia_env" / "src" / "versions.jl").read_text(encoding="utf-8")
+    source = (Path(__file__).parents[3] / "julia_env" / "src" / "versions.jl").read_text(encoding="utf-8")
     assert f'"{REPLACED}" =>' in source
     assert f'"{COMPILED}" =>' in source

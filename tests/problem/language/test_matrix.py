@@ -16,7 +16,7 @@ from sciml_bench.problem.load import load_problem
 from sciml_bench.reference.build import certified
 from sciml_bench.render.html import mathml
 
-FILE = Path(__file__).parents[1] / "emit" / "data" / "compartments.toml"
+FILE = Path(__file__).parents[2] / "emit" / "data" / "compartments.toml"
 WRITTEN_OUT = {
     "u": "-(rate + ke)*u + k21*v - 0.1*(sqrt(2)*0.25*v + 0.5*(-0.5*u)) + ke*0.25*v",
     "v": "rate*u - k21*u*v - 0.1*ke*(-0.5*u) - ke*0.5*u",

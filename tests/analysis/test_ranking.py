@@ -8,7 +8,7 @@ import random
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.advice.break_even import choice
+from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
 from sciml_bench.analysis.rows import compare, tables
 from sciml_bench.analysis.summary import summarise
@@ -226,9 +226,9 @@ def test_a_large_gap_is_a_verdict_also_there():
 
 def test_the_cheapest_is_undecided_only_where_its_gradients_count():
     """For few gradients the start decides, which is read off no front."""
-    found = choice(shifted_table(1.08, 0.3).rows)
+    found = find_break_even(shifted_table(1.08, 0.3).rows)
     assert found is not None
     assert found.best[-1].lead is Lead.UNDECIDED
-    equal = choice(shifted_table(1.08, 0.0).rows)
+    equal = find_break_even(shifted_table(1.08, 0.0).rows)
     assert equal is not None
     assert equal.best[-1].lead is Lead.CLEAR

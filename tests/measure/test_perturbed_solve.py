@@ -11,13 +11,13 @@ from stubs.tasks import draw, stub_task
 from sciml_bench.measure.protocol import End, Event, TrialDone, decode, encode
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Trial
+from sciml_bench.record.point import PerturbedSolve
 from sciml_bench.record.task import Point
 
 POINTS = (Point(1e-4, 1e-4), Point(1e-6, 1e-6))
 
 
-def trials_of(program: str, step_ns: int = 1000, **changes: Any) -> list[Trial]:
+def trials_of(program: str, step_ns: int = 1000, **changes: Any) -> list[PerturbedSolve]:
     events: list[Event] = []
     task = stub_task(program, points=POINTS, **{"stability_s": 60.0, **changes})
     measure(task, lambda event: events.append(decode(encode(event))), FakeClock(step_ns), 60.0)
@@ -49,9 +49,9 @@ def test_a_typed_failure_is_honest():
 
 
 def test_the_bound_is_a_thousand_tolerances():
-    assert Trial(0, 0, Outcome.OK, 0.9e-3).kind(1e-6) == "right"
-    assert Trial(0, 0, Outcome.OK, 1.1e-3).kind(1e-6) == "silent"
-    assert Trial(0, 0, Outcome.OK, None).kind(1e-6) is None
+    assert PerturbedSolve(0, 0, Outcome.OK, 0.9e-3).kind(1e-6) == "right"
+    assert PerturbedSolve(0, 0, Outcome.OK, 1.1e-3).kind(1e-6) == "silent"
+    assert PerturbedSolve(0, 0, Outcome.OK, None).kind(1e-6) is None
 
 
 def test_trials_end_with_their_time():
@@ -65,5 +65,5 @@ def test_nothing_is_tried_without_draws():
 
 
 def test_a_worker_kept_from_its_processors_says_nothing_of_a_solver():
-    assert Trial(0, 0, Outcome.BUSY_TIMEOUT).kind(1e-4) is None
-    assert Trial(0, 0, Outcome.TIMEOUT).kind(1e-4) == "honest"
+    assert PerturbedSolve(0, 0, Outcome.BUSY_TIMEOUT).kind(1e-4) is None
+    assert PerturbedSolve(0, 0, Outcome.TIMEOUT).kind(1e-4) == "honest"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from stubs.clock import FakeClock
 
-from sciml_bench.host.processes.process import Displacements
+from sciml_bench.host.processes.process import PreemptionCounter
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def test_only_what_happens_while_watching_counts(counted: SimpleNamespace):
     clock = FakeClock()
-    displacements = Displacements(clock)
+    displacements = PreemptionCounter(clock)
     for _ in range(2):
         counted.ru_nivcsw += 5000
         clock.sleep(100.0)
@@ -33,7 +33,7 @@ def test_only_what_happens_while_watching_counts(counted: SimpleNamespace):
 
 def test_loop_that_fails_counts_too(counted: SimpleNamespace):
     clock = FakeClock()
-    displacements = Displacements(clock)
+    displacements = PreemptionCounter(clock)
 
     def fail() -> None:
         with displacements.watched():
@@ -47,4 +47,4 @@ def test_loop_that_fails_counts_too(counted: SimpleNamespace):
 
 
 def test_without_a_loop_nothing_is_known():
-    assert Displacements(FakeClock()).per_s is None
+    assert PreemptionCounter(FakeClock()).per_s is None

@@ -29,7 +29,7 @@ NAMES = [
 
 
 def made(name: str) -> Problem:
-    return load_problem(Path(__file__).parent / "data" / name) if name.endswith(".toml") else catalog.load(name)
+    return load_problem(Path(__file__).parents[1] / "data" / name) if name.endswith(".toml") else catalog.load(name)
 
 
 def module(name: str, target: str) -> dict[str, Any]:

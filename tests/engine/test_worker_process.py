@@ -21,10 +21,10 @@ from sciml_bench.engine import worker_process as watch
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.process_tree import ProcessTree
-from sciml_bench.measure.deadline import Patience, Used
+from sciml_bench.measure.deadline import Deadline, Used
 from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, Ready, encode
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientHalf, PointResult, SolveHalf
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Cell
 
@@ -42,13 +42,13 @@ def tells(*lines: str) -> str:
 
 
 def point(index: int) -> str:
-    result = PointResult(1e-4, 1e-4, Outcome.OK, solve=SolveHalf(Outcome.OK), gradient=GradientHalf(Outcome.OK))
+    result = PointResult(1e-4, 1e-4, Outcome.OK, solve=SolveResult(Outcome.OK), gradient=GradientResult(Outcome.OK))
     return encode(PointDone(index, result, complete=True))
 
 
 def told_point(solves_ns: tuple[int, ...] = (), gradients_ns: tuple[int, ...] = ()) -> str:
     """A complete point with these samples."""
-    halves = {"solve": SolveHalf(ns=solves_ns), "gradient": GradientHalf(ns=gradients_ns)}
+    halves = {"solve": SolveResult(ns=solves_ns), "gradient": GradientResult(ns=gradients_ns)}
     return encode(PointDone(0, PointResult(1e-4, 1e-4, Outcome.OK, **halves), complete=True))
 
 
@@ -246,7 +246,7 @@ def test_time_limit_runs_from_the_last_event(monkeypatch: pytest.MonkeyPatch):
         now[0] += 1.5
 
     monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
-    monkeypatch.setattr(watch, "Patience", functools.partial(Patience, now_s=lambda: now[0]))
+    monkeypatch.setattr(watch, "Patience", functools.partial(Deadline, now_s=lambda: now[0]))
     lines = "".join(f"print({encode(Enter(name))!r}, flush=True)\n" for name in "abcdef")
     command = [sys.executable, "-S", "-c", READ_TASK + lines + tells(*POINTS, OK)]
     measurement = measure_cell(stub_task(), Limits(timeout_s=2.0), on_event=pass_time, command=command)
@@ -275,14 +275,14 @@ def test_reports_that_waited_while_this_process_was_stopped_count(monkeypatch: p
     # Everything is reported and the limit is long past when the parent looks for the first time.
     now = [0.0]
 
-    def look_late(_patience: Patience, stopped: bool = False) -> None:
+    def look_late(_patience: Deadline, stopped: bool = False) -> None:
         if now[0] == 0.0:
             time.sleep(1.0)
         now[0] += 100.0
 
-    monkeypatch.setattr(Patience, "look", look_late)
+    monkeypatch.setattr(Deadline, "look", look_late)
     monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
-    monkeypatch.setattr(watch, "Patience", functools.partial(Patience, now_s=lambda: now[0]))
+    monkeypatch.setattr(watch, "Patience", functools.partial(Deadline, now_s=lambda: now[0]))
     script = "".join(f"print({line!r}, flush=True)\n" for line in (*POINTS, OK))
     assert measured(script, Limits(timeout_s=5.0)).outcome is Outcome.OK
 

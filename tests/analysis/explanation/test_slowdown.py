@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stubs.reported import plan, point, record
 
-from sciml_bench.analysis.explanation.slowdown import _ONE, gap
+from sciml_bench.analysis.explanation.slowdown import _ONE, explain_slowdown
 from sciml_bench.analysis.explanation.solver_counts import COUNTS, work_of
 from sciml_bench.analysis.rows import Comparison, Row, compare
 from sciml_bench.analysis.summary import summarise
@@ -47,7 +47,7 @@ def rows(comparison: Comparison) -> tuple[Row, ...]:
 
 def explained(slow: Cell, slow_points: list[Any], fast_points: list[Any]):
     comparison = compared((FAST, fast_points), (slow, slow_points))
-    found = gap(comparison.rows[0], comparison.rows[1], comparison.gradient_target, "gradient")
+    found = explain_slowdown(comparison.rows[0], comparison.rows[1], comparison.gradient_target, "gradient")
     assert found is not None
     return found
 
@@ -133,7 +133,7 @@ def test_a_gradient_that_costs_more_than_its_solve_is_named():
 def test_a_row_without_a_time_has_no_gap():
     comparison = compared((FAST, points(1.0, {})), (OTHER, [point(1e-4, gradient={"outcome": Outcome.NONFINITE})]))
     assert comparison.rows[1].gradient.seconds is None
-    assert gap(comparison.rows[0], comparison.rows[1], comparison.gradient_target, "gradient") is None
+    assert explain_slowdown(comparison.rows[0], comparison.rows[1], comparison.gradient_target, "gradient") is None
 
 
 def test_counts_are_read_between_the_same_tolerances_as_the_time():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.advice.break_even import choice
+from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
@@ -35,7 +35,7 @@ def method(row):
 
 
 def test_a_fast_start_wins_for_few_and_fast_gradients_for_many():
-    found = choice(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)}))
+    found = find_break_even(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)}))
     assert found is not None
     assert [(item.gradients, method(item.row)) for item in found.best] == [
         (10, "eager"),
@@ -54,21 +54,21 @@ def test_a_fast_start_wins_for_few_and_fast_gradients_for_many():
 
 
 def test_three_cells_overtake_each_other_in_turn():
-    found = choice(rows({"a": (1.0, 100.0), "b": (2.0, 50.0), "c": (30.0, 1.0), "never": (40.0, 60.0)}))
+    found = find_break_even(rows({"a": (1.0, 100.0), "b": (2.0, 50.0), "c": (30.0, 1.0), "never": (40.0, 60.0)}))
     assert found is not None
     assert [(method(item.early), method(item.late)) for item in found.overtakings] == [("a", "b"), ("b", "c")]
     assert found.overtakings[0].gradients < found.overtakings[1].gradients
 
 
 def test_one_that_starts_first_and_runs_fastest_is_never_overtaken():
-    found = choice(rows({"a": (1.0, 1.0), "b": (2.0, 50.0)}))
+    found = find_break_even(rows({"a": (1.0, 1.0), "b": (2.0, 50.0)}))
     assert found is not None
     assert found.overtakings == ()
     assert {method(item.row) for item in found.best} == {"a"}
 
 
 def test_those_that_are_the_same_are_named():
-    found = choice(rows({"a": (1.0, 100.0), "b": (1.01, 100.0)}))
+    found = find_break_even(rows({"a": (1.0, 100.0), "b": (1.01, 100.0)}))
     assert found is not None
     assert found.best[0].lead is Lead.SAME
     assert [method(item.row) for item in found.best[0].tied] == ["b"]
@@ -78,7 +78,7 @@ def test_those_that_are_the_same_are_named():
 
 def test_three_blocks_do_not_tell_apart_what_is_30_percent_apart():
     """The least total is that of one of them, but fewer than five processes name no winner below a factor of two."""
-    found = choice(rows({"a": (1.0, 100.0), "b": (1.3, 130.0)}))
+    found = find_break_even(rows({"a": (1.0, 100.0), "b": (1.3, 130.0)}))
     assert found is not None
     assert {item.lead for item in found.best} == {Lead.UNDECIDED}
     assert [method(item.row) for item in found.best[0].tied] == ["b"]
@@ -87,7 +87,7 @@ def test_three_blocks_do_not_tell_apart_what_is_30_percent_apart():
 
 
 def test_one_block_decides_nothing():
-    found = choice(rows({"a": (1.0, 100.0), "b": (9.0, 1.0)}, blocks=1))
+    found = find_break_even(rows({"a": (1.0, 100.0), "b": (9.0, 1.0)}, blocks=1))
     assert found is not None
     assert {item.lead for item in found.best} == {Lead.UNDECIDED}
     (overtaking,) = found.overtakings
@@ -96,11 +96,11 @@ def test_one_block_decides_nothing():
 
 def test_what_is_known_from_above_only_is_not_called_more_expensive():
     made = list(rows({"a": (1.0, 100.0), "b": (9.0, 300.0)}, blocks=5))
-    clear = choice(made)
+    clear = find_break_even(made)
     assert clear is not None
     assert clear.best[0].lead is Lead.CLEAR
     made[1] = replace(made[1], gradient=replace(made[1].gradient, at_most=True))
-    found = choice(made)
+    found = find_break_even(made)
     assert found is not None
     assert {item.lead for item in found.best} == {Lead.UNDECIDED}
 
@@ -110,7 +110,7 @@ def test_cells_without_a_common_block_are_not_judged():
     moved = [replace(process, block=process.block + 2) for process in made[1].summary.processes]
     elsewhere = replace(made[1].gradient, blocks={block + 2: s for block, s in made[1].gradient.blocks.items()})
     made[1] = replace(made[1], summary=replace(made[1].summary, processes=moved), gradient=elsewhere)
-    found = choice(made)
+    found = find_break_even(made)
     assert found is not None
     assert {item.lead for item in found.best} == {Lead.UNDECIDED}
     assert found.best[0].tied[0].judgement is None
@@ -119,11 +119,11 @@ def test_cells_without_a_common_block_are_not_judged():
 
 @pytest.mark.parametrize("costs", [{}, {"a": (1.0, 1.0)}])
 def test_without_two_cells_there_is_no_choice(costs):
-    assert choice(rows(costs)) is None
+    assert find_break_even(rows(costs)) is None
 
 
 def test_sentences():
-    found = choice(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)}))
+    found = find_break_even(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)}))
     assert found is not None
     lines = list(remarks.best_choice(found))
     assert lines[1] == "  for      10 gradients   1.99 s  diffrax eager discrete jit"

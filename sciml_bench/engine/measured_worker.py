@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sciml_bench.engine.event_log import Ending, EventLog, assemble
 from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpreter
-from sciml_bench.engine.worker_process import WorkerWatch
+from sciml_bench.engine.worker_process import WorkerProcess
 from sciml_bench.errors import EngineError
 from sciml_bench.host.conditions import Conditions, Counters, state_now
 from sciml_bench.host.energy import SHORTEST_WINDOW_S, EnergyMeter, energy_counters
@@ -36,7 +36,7 @@ def nobody() -> Iterable[int]:
     return ()
 
 
-class CellRun:
+class MeasuredWorker:
     """A worker process and its surroundings. ``partners`` gives the processes of others in its group."""
 
     def __init__(
@@ -76,7 +76,7 @@ class CellRun:
             process = start_worker(command, folder, variables)
             self._log = EventLog(task, self._start_ns, time.perf_counter_ns() - self._start_ns)
         takes_turns = slice_s is not None
-        self._watch = WorkerWatch(
+        self._watch = WorkerProcess(
             process,
             task_json,
             self._log,

@@ -10,7 +10,7 @@ MARKERS = "osD^v<>pPXh*H8d"
 
 
 @dataclass(frozen=True)
-class Look:
+class PlotStyle:
     """The style of an adapter in figures: a ``colour`` as ``#rrggbb``, and the ``markers`` of its cells, one matplotlib
     letter each. Raises ``ValueError`` for others: plans come from strangers, and their text gets into figures."""
 

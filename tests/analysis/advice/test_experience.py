@@ -115,7 +115,7 @@ def test_a_damaged_line_is_named(tmp_path, line):
 
 def test_a_run_is_experience():
     """The stored run of the stiff suite: every problem with its features and ways."""
-    run = Run(Path(__file__).parents[2] / "results" / "stiff-quick")
+    run = Run(Path(__file__).parents[3] / "results" / "stiff-quick")
     found = {item.problem: item for item in of_run(run)}
     assert "robertson" in found
     ways = {item.way: item for item in found["robertson"].ways}
