@@ -26,7 +26,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(TEST)
 
 # What reads and computes, and imports no framework.
-FAST := tests/problem tests/plan tests/record tests/stats tests/analysis tests/claims tests/charts tests/export tests/verify
+FAST := tests/spec tests/planning tests/record tests/stats tests/analysis tests/published_claims tests/charts tests/export tests/verification
 fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n logical --maxprocesses 4 --dist loadfile $(FAST)
 

@@ -130,7 +130,7 @@ def cases(framework: str) -> dict[str, Callable[[], Any]]:
 
 def adapter_program(framework: str, problem: str, hand: Any) -> tuple[Any, Any]:
     """Our program for the same cell and point of a problem of the catalog, and its inputs."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     return program_of(framework, catalog.load(problem), hand)
 

@@ -27,14 +27,14 @@ from sciml_bench.analysis.advice.call_cost import call_cost
 from sciml_bench.analysis.advice.competitors import nearest, total_s
 from sciml_bench.analysis.advice.experience import WORST, Features, Known, merged, turns, write
 from sciml_bench.analysis.summary import CellSummary, summarise
-from sciml_bench.plan.candidates import Candidates, ranked
-from sciml_bench.plan.problems import PlannedProblem, entry_named
-from sciml_bench.plan.purpose import RACE, SCREEN, Advised
+from sciml_bench.execution.advising import LOOKING_SHARE
+from sciml_bench.execution.screening import Order
+from sciml_bench.planning.candidates import Candidates, ranked
+from sciml_bench.planning.problems import PlannedProblem, entry_named
+from sciml_bench.planning.purpose import RACE, SCREEN, Advised
 from sciml_bench.record.process import STARTUP
 from sciml_bench.record.run_folder import Run, runs_in
 from sciml_bench.record.task import GRADIENT, Cell
-from sciml_bench.run.advising import LOOKING_SHARE
-from sciml_bench.run.screening import Order
 from sciml_bench.stats.race import Race
 
 QUESTIONS = [(accuracy, count) for accuracy in (1e-6, 1e-4) for count in (1000, 100_000)]

@@ -56,7 +56,7 @@ def shown(label: str, rtols: list[float], pairs: int) -> bool:
 
     from sciml_bench.engine.group import measure_cell
     from sciml_bench.engine.limits import Limits
-    from sciml_bench.plan.profiles import profile_named
+    from sciml_bench.planning.profiles import profile_named
 
     standard = profile_named("standard")
     points = tuple(point for point in standard.points if point.rtol in rtols)

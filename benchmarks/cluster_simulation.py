@@ -25,15 +25,15 @@ from stubs.records import stub_measurement  # noqa: E402
 
 from sciml_bench.engine.files import UNITS  # noqa: E402
 from sciml_bench.engine.unit import Unit  # noqa: E402
+from sciml_bench.execution.cluster.engine import Clock, ClusterEngine  # noqa: E402
+from sciml_bench.execution.cluster.scheduler import Phase, Scheduler, State  # noqa: E402
+from sciml_bench.execution.cluster.task import Order  # noqa: E402
+from sciml_bench.execution.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder  # noqa: E402
+from sciml_bench.execution.executor import execute  # noqa: E402
+from sciml_bench.execution.schedule import remaining  # noqa: E402
+from sciml_bench.execution.shard import Shard  # noqa: E402
 from sciml_bench.record.record import Record  # noqa: E402
 from sciml_bench.record.run_folder import Run, environment_hash  # noqa: E402
-from sciml_bench.run.cluster.engine import Clock, ClusterEngine  # noqa: E402
-from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State  # noqa: E402
-from sciml_bench.run.cluster.task import Order  # noqa: E402
-from sciml_bench.run.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder  # noqa: E402
-from sciml_bench.run.executor import execute  # noqa: E402
-from sciml_bench.run.schedule import remaining  # noqa: E402
-from sciml_bench.run.shard import Shard  # noqa: E402
 
 ENVIRONMENT = {"sciml_bench": "1", "packages": {"numpy": "2.3.0"}, "cpu": {"model": "simulated"}}
 HOST, AT_ONCE, NODES = "0123456789ab", 1000, 100

@@ -26,19 +26,19 @@ from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.interface import EventCallback, JobMeasured, OneByOne, UnitEnded
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
+from sciml_bench.execution.executor import Step
+from sciml_bench.execution.planning import newest_runs
+from sciml_bench.execution.session import Session, hash_of, open_session
 from sciml_bench.measure.protocol import Event
-from sciml_bench.plan.candidates import Candidates, candidates, ranked
-from sciml_bench.plan.plan import Settings, make_plan
-from sciml_bench.plan.problems import PlannedProblem, entry_named
-from sciml_bench.plan.profiles import RACING, SCREENING, Profile
-from sciml_bench.plan.purpose import RACE, SCREEN, Advised
-from sciml_bench.plan.selection import Selection
+from sciml_bench.planning.candidates import Candidates, candidates, ranked
+from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.problems import PlannedProblem, entry_named
+from sciml_bench.planning.profiles import RACING, SCREENING, Profile
+from sciml_bench.planning.purpose import RACE, SCREEN, Advised
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, Cell
-from sciml_bench.run.executor import Step
-from sciml_bench.run.planning import newest_runs
-from sciml_bench.run.session import Session, hash_of, open_session
 
 RTOLS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 """The ladder: the accuracies 1e-4 and 1e-6 lie inside it for methods an order looser or tighter than they say."""

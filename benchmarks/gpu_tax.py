@@ -90,8 +90,8 @@ def measure(framework: str, options: argparse.Namespace) -> Iterator[dict[str, A
 
 def problems(sizes: list[int]) -> Iterator[Any]:
     """The Lorenz system with these numbers of trajectories."""
-    from sciml_bench.problem import catalog, load_problem
-    from sciml_bench.problem.variant import family
+    from sciml_bench.spec import catalog, load_problem
+    from sciml_bench.spec.variant import family
 
     made = family(catalog.path("lorenz"), "batch", sizes)
     yield from map(load_problem, made.write(Path(tempfile.mkdtemp())))

@@ -112,7 +112,7 @@ def measure(library: str, style: str, options: argparse.Namespace) -> Iterator[d
     from sciml_bench.emit import source
     from sciml_bench.errors import SciMLBenchError
     from sciml_bench.importing.importer import of_source
-    from sciml_bench.problem import load_problem
+    from sciml_bench.spec import load_problem
 
     folder = Path(tempfile.mkdtemp())
     path = folder / "model.py"

@@ -96,8 +96,8 @@ def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     from sciml_bench.adapters import registry
     from sciml_bench.adapters.julia.program import bench, build, julia
     from sciml_bench.emit import source
-    from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Point, Sampling, Task
+    from sciml_bench.spec import catalog
 
     method, sensitivity, rtol = CASES[problem]
     loaded = catalog.load(problem)

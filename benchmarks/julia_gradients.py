@@ -73,10 +73,10 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     from sciml_bench.adapters.julia.program import build
     from sciml_bench.emit import source
     from sciml_bench.measure.scoring.gradient import gradient_scores
-    from sciml_bench.problem import catalog
     from sciml_bench.record.outcome import SolverFailure
     from sciml_bench.record.task import Cell, Point, Sampling, Task
-    from sciml_bench.reference.truth import truth
+    from sciml_bench.references.truth import truth
+    from sciml_bench.spec import catalog
 
     loaded, declared = catalog.load(problem), registry.adapter("julia")
     numbers, reference = loaded.numbers(), truth(loaded)

@@ -81,8 +81,8 @@ def levels(options: argparse.Namespace) -> dict[str, float]:
 
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
-    from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Point, Sampling, Task
+    from sciml_bench.spec import catalog
 
     problem, declared = catalog.load(options.problem), registry.adapter("julia")
     task = Task(

@@ -110,8 +110,8 @@ def ours(framework: str, problem: str) -> tuple[Any, Any]:
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
     from sciml_bench.models.load import load_model
-    from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Sampling, Task
+    from sciml_bench.spec import catalog
 
     adapter, model = registry.adapter(framework), load_model(catalog.path(problem))
     task = Task(

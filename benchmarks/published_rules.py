@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sciml_bench.adapters.base import Method
-from sciml_bench.plan.problems import PlannedProblem
+from sciml_bench.planning.problems import PlannedProblem
 from sciml_bench.record.task import Cell
-from sciml_bench.reference.probe import spans
+from sciml_bench.references.probe import spans
 
 FORWARD = ("forward",)
 """Gradients that are carried along with the solution: their cost grows with the number of parameters."""

@@ -38,11 +38,11 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THR
 
 def solve_engine(name: str) -> dict[str, Any]:
     """One solution, then the whole certificate of a solution (without gradients)."""
-    from sciml_bench.problem import catalog
-    from sciml_bench.reference.certificate import certify, opening_settings
-    from sciml_bench.reference.engine.case import Case
-    from sciml_bench.reference.engine.numbers import decimal, precision
-    from sciml_bench.reference.engine.radau import solve
+    from sciml_bench.references.certificate import certify, opening_settings
+    from sciml_bench.references.engine.case import Case
+    from sciml_bench.references.engine.numbers import decimal, precision
+    from sciml_bench.references.engine.radau import solve
+    from sciml_bench.spec import catalog
 
     case = Case(catalog.load(name))
     settings = opening_settings(case)[1]
@@ -66,7 +66,7 @@ def solve_mpmath(name: str, report: Callable[[float, float], None]) -> dict[str,
     import sympy
 
     from sciml_bench.emit.symbolic.scalar import scalarise
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     problem = catalog.load(name)
     system = scalarise(problem)
@@ -94,7 +94,7 @@ def solve_heyoka(name: str, report: Callable[[float, float], None]) -> dict[str,
     import sympy
 
     from sciml_bench.emit.symbolic.scalar import scalarise
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     quadruple = heyoka.real128
     problem = catalog.load(name)

@@ -31,14 +31,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from sciml_bench.analysis import loaded_run as process_pool
-from sciml_bench.plan.profiles import profile_named
-from sciml_bench.problem import catalog
+from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point
 from sciml_bench.render.html.page import report
+from sciml_bench.spec import catalog
 
 BOUND_S, BOUND_BYTES, BOUND_PAINT_S = 20.0, 8 * 2**20, 1.0
 CALLS = 30

@@ -150,9 +150,9 @@ def measure_biased(minutes: float) -> bool:
     from datetime import datetime
 
     from sciml_bench.analysis.selftest.store import Writer
+    from sciml_bench.execution.selftest import Measured, measure, workload
     from sciml_bench.host.environment import environment_facts
     from sciml_bench.render.selftest import lines
-    from sciml_bench.run.selftest import Measured, measure, workload
 
     with tempfile.TemporaryDirectory() as folder:
         measured = Measured()

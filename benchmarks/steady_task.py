@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Point, Sampling, Task
+from sciml_bench.spec import catalog
 
 RTOL = 1e-6
 

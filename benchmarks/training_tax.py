@@ -83,8 +83,8 @@ def ours(framework: str) -> tuple[Any, tuple[float, ...], tuple[tuple[float, ...
     """Our trainer of the same cell, the weights that it starts from, and the data."""
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
-    from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Sampling, Task, Training
+    from sciml_bench.spec import catalog
 
     adapter, loaded = registry.adapter(framework), catalog.load(PROBLEM)
     training = Training("adam", RATE, 10**6, RTOL, ATOL, beta1=BETA1, beta2=BETA2, epsilon=EPSILON)

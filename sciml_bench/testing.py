@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog
-from sciml_bench.reference.statement import Statement, read
+from sciml_bench.references.statement import Statement, read
+from sciml_bench.spec import catalog
 
 __all__ = ["assert_gradient", "certified"]
 

@@ -16,9 +16,9 @@ from sciml_bench.adapters import registry
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import cli
 from sciml_bench.importing.importer import of_source
-from sciml_bench.plan.profiles import NAMES, profile_named
-from sciml_bench.problem import load_problem
+from sciml_bench.planning.profiles import NAMES, profile_named
 from sciml_bench.record.scoring_rules import SCORING_RULES
+from sciml_bench.spec import load_problem
 
 README = Path(sciml_bench.__file__).resolve().parents[1] / "README.md"
 

@@ -12,7 +12,7 @@ import pytest
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
-from sciml_bench.reference.statement import Component, Statement, read
+from sciml_bench.references.statement import Component, Statement, read
 from sciml_bench.testing import assert_gradient, certified
 
 # Of Robertson's problem, from its file; the first digits.
@@ -94,7 +94,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str):
 
 
 def test_every_certified_gradient_of_the_catalog_is_readable():
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     found = 0
     for name in catalog.names():

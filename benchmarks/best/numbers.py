@@ -33,7 +33,7 @@ HIDDEN = 50
 
 def spiral_data() -> np.ndarray:
     """What the spiral's network is trained to, (30, 2): data, so read from the catalog."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     return np.array(catalog.load("spiral-node").loss.data)
 

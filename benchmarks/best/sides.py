@@ -38,10 +38,10 @@ class Suite:
 def recommended(library: str, problem: str) -> list[Suite] | str:
     """The cells that the suite recommends of a library for a problem, the first one first; or why there are none."""
     from sciml_bench.adapters import registry
-    from sciml_bench.plan.cells import BEST
-    from sciml_bench.plan.plan import Settings, make_plan
-    from sciml_bench.plan.profiles import profile_named
-    from sciml_bench.plan.selection import Selection
+    from sciml_bench.planning.cells import BEST
+    from sciml_bench.planning.plan import Settings, make_plan
+    from sciml_bench.planning.profiles import profile_named
+    from sciml_bench.planning.selection import Selection
 
     adapters = {library: registry.adapter(library)}
     # Of a problem that is named, quick takes all recommended cells.
@@ -60,7 +60,7 @@ def other_cell(suite: Suite, cell: str) -> Suite:
     """Another cell ``method/sensitivity/mode`` in the place of the recommended one."""
     from sciml_bench.adapters import registry
     from sciml_bench.emit import source
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     method, sensitivity, mode = cell.split("/")
     changed = replace(suite.task.cell, method=method, sensitivity=sensitivity, mode=mode)

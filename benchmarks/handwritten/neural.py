@@ -23,7 +23,7 @@ SMALL = Numbers("small-node", (1.764, 0.4, 0.979, 2.241), (4, 32, 4))
 
 def spiral_data() -> tuple[list[np.ndarray], np.ndarray]:
     """Weight and bias of each layer, and the data, (30, 2)."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     return _weights(SPIRAL), np.array(catalog.load(SPIRAL.name).loss.data)
 
@@ -34,7 +34,7 @@ def small_data() -> list[np.ndarray]:
 
 
 def _weights(numbers: Numbers) -> list[np.ndarray]:
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     flat, parts = np.array(catalog.load(numbers.name).networks[0].weights), []
     for inputs, outputs in zip(numbers.sizes, numbers.sizes[1:], strict=False):

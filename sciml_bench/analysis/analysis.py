@@ -22,7 +22,7 @@ from sciml_bench.analysis.repeats import repeats
 from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, comparisons, tables
 from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.plan.purpose import RACE, Advised
+from sciml_bench.planning.purpose import RACE, Advised
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT
 from sciml_bench.stats.autocorrelation import Earlier

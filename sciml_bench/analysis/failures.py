@@ -12,8 +12,8 @@ from typing import Any
 from sciml_bench.analysis.advice.next_way import next_way
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.plan.cells import count
-from sciml_bench.plan.purpose import claimed_sides, kept_file
+from sciml_bench.planning.cells import count
+from sciml_bench.planning.purpose import claimed_sides, kept_file
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.retry_policy import RESULTS
 

@@ -19,7 +19,7 @@ from sciml_bench.analysis.machines import note
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.errors import SciMLBenchError, StoreError
-from sciml_bench.plan.cells import count
+from sciml_bench.planning.cells import count
 from sciml_bench.record.jsonl import DamagedLine, numbered_lines, store_error
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, supersedes

@@ -140,7 +140,7 @@ class SweepRow:
 
     solver: Solver
     values: Mapping[Size, Value]
-    power_law: PowerLaw | None
+    power: PowerLaw | None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sciml_bench.api.stored_run import Run
+from sciml_bench.api.host_checks import doctor, selftest
+from sciml_bench.api.published_claims import claims, list_claims, run_claims
+from sciml_bench.api.references import check_reference, compute_reference, reference
+from sciml_bench.api.scaling import scale
+from sciml_bench.api.stored_run import RESULTS, Run
 from sciml_bench.errors import EngineError as EngineError
 from sciml_bench.errors import ProblemError as ProblemError
 from sciml_bench.errors import SciMLBenchError as SciMLBenchError
@@ -27,11 +31,12 @@ from sciml_bench.errors import UsageError as UsageError
 if TYPE_CHECKING:
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.comparison.compare import Comparison
+    from sciml_bench.execution.advising import Found, Listener
+    from sciml_bench.execution.finished import Finished
     from sciml_bench.models.model import Model
-    from sciml_bench.plan.plan import Plan
-    from sciml_bench.problem.model import Problem
-    from sciml_bench.run.advising import Found, Listener
-    from sciml_bench.run.finished import Finished
+    from sciml_bench.planning.plan import Plan
+    from sciml_bench.spec.model import Problem
+    from sciml_bench.verification.verify import Verification
 
 __all__ = (
     "EngineError",
@@ -42,18 +47,24 @@ __all__ = (
     "UsageError",
     "advise",
     "analyse",
+    "check_reference",
+    "claims",
     "compare",
+    "compute_reference",
+    "doctor",
     "list",
     "load",
     "plan",
     "problem",
+    "reference",
     "report",
     "run",
+    "run_claims",
+    "scale",
+    "selftest",
+    "verify",
     "write_problem",
 )
-
-RESULTS = Path("results")
-"""The folder of runs, unless another one is named."""
 
 Words = Iterable[str]
 
@@ -77,7 +88,7 @@ def advise(
     ``problem`` is a name of the catalog or a problem file. All ways are tried, and the best compete, in about
     ``within_s`` seconds. ``found.recommendation.sentences`` is the answer in words, ``found.recommendation.ways`` are
     all ways with a time, the best one first, and ``found.script(way)`` returns a way as a self-contained script.
-    ``listener`` follows the progress, see :class:`~sciml_bench.run.advising.Listener`.
+    ``listener`` follows the progress, see :class:`~sciml_bench.execution.advising.Listener`.
 
     >>> found = api.advise("lotka-volterra", within_s=300)  # doctest: +SKIP
     >>> print(*found.recommendation.sentences)  # doctest: +SKIP
@@ -87,9 +98,9 @@ def advise(
         ProblemError: the problem file is wrong.
         EngineError: another benchmark runs on this host; ``wait`` waits for it.
     """
+    from sciml_bench.execution.advising import Asked
+    from sciml_bench.execution.advising import advise as find
     from sciml_bench.host.lock import host_lock
-    from sciml_bench.run.advising import Asked
-    from sciml_bench.run.advising import advise as find
 
     asked = Asked.about(
         str(problem),
@@ -137,8 +148,8 @@ def plan(
         UsageError: a name is unknown, or no selected framework is installed.
         ProblemError: a problem file is wrong.
     """
-    from sciml_bench.plan.selection import Selection
-    from sciml_bench.run.planning import planned
+    from sciml_bench.execution.planning import planned
+    from sciml_bench.planning.selection import Selection
 
     selection, files = Selection(
         adapters=_words(adapters),
@@ -183,9 +194,9 @@ def run(
         EngineError: another benchmark runs on this host; ``wait`` waits for it.
         StoreError: the folder cannot be written.
     """
+    from sciml_bench.execution.finished import Following
+    from sciml_bench.execution.session import open_session
     from sciml_bench.host.lock import host_lock
-    from sciml_bench.run.finished import Following
-    from sciml_bench.run.session import open_session
 
     if not plan.planned:
         reasons = dict.fromkeys(item.reason for item in plan.skipped)
@@ -214,6 +225,18 @@ def load(name: Path | str | None = None, out: Path | str = RESULTS) -> Run:
     found = find_run(name, Path(out))
     _ = found.plan
     return Run(found)
+
+
+def verify(run: Run | Path | str) -> Verification:
+    """Check a run against the rules of measurement: ``found.valid``, and each violation with its rule.
+
+    >>> api.verify(run).valid
+    True
+
+    Raises:
+        StoreError: the folder does not hold a run.
+    """
+    return _run(run).verify()
 
 
 def analyse(run: Run | Path | str) -> Analysis:
@@ -319,7 +342,7 @@ def problem(
         ProblemError: the file or the function is wrong; the message names the line.
     """
     from sciml_bench.models.load import load_declared
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     if callable(name):
         if y0 is None or t_span is None:
@@ -333,12 +356,12 @@ def problem(
 
 
 def list(
-    what: Literal["problems", "suites", "adapters", "runs"],
+    what: Literal["problems", "suites", "adapters", "runs", "claims"],
     *,
     suites: Words = (),
     out: Path | str = RESULTS,
 ) -> Sequence[Mapping[str, Any]]:
-    """List problems of the catalog (of some ``suites`` or all), suites, adapters and their methods, or runs.
+    """List problems of the catalog (of some ``suites`` or all), suites, adapters and their methods, runs, or claims.
 
     >>> [row["suite"] for row in api.list("suites")]
     ['conventional', 'neural', 'nonstiff', 'pde', 'stiff']
@@ -346,13 +369,14 @@ def list(
     Raises:
         UsageError: there is no such list, or no such suite.
     """
-    from sciml_bench.plan import listing
+    from sciml_bench.planning import listing
 
     makers: Mapping[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
         "problems": lambda: listing.problems(_words(suites)),
         "suites": listing.suites,
         "adapters": listing.adapters,
         "runs": lambda: listing.runs(Path(out)),
+        "claims": list_claims,
     }
     if what not in makers:
         raise UsageError(f"unknown list '{what}'; there are {', '.join(makers)}")

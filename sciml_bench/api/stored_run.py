@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from sciml_bench.export.frame import Frame
     from sciml_bench.record.record import Record
     from sciml_bench.record.run_folder import Run as Folder
-    from sciml_bench.verify.verify import Verification
+    from sciml_bench.verification.verify import Verification
+
+
+RESULTS = Path("results")
+"""The folder of runs, unless another one is named."""
 
 
 class Run:
@@ -88,7 +92,7 @@ class Run:
 
     def verify(self) -> Verification:
         """Check the run against all rules: ``verify().valid``, and each violation with its rule."""
-        from sciml_bench.verify.verify import verify_run
+        from sciml_bench.verification.verify import verify_run
 
         return verify_run(self.stored)
 

@@ -42,7 +42,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
     accuracy, honest failures, breakpoints, no compilation in timed loops.
     """
     from sciml_bench.adapters import conformance, registry
-    from sciml_bench.plan.selection import compile_keyword
+    from sciml_bench.planning.selection import compile_keyword
 
     declared = registry.adapter(name)
     _refuse_models(declared)

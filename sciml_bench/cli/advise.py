@@ -19,7 +19,7 @@ from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, pr
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
-    from sciml_bench.run.advising import Found, Listener
+    from sciml_bench.execution.advising import Found, Listener
 
 
 class Accuracy(click.ParamType):
@@ -102,10 +102,10 @@ def advise(
     """
     from sciml_bench.analysis.advice.as_given import as_given
     from sciml_bench.analysis.advice.petab_jl import compared
+    from sciml_bench.execution.advising import Asked
+    from sciml_bench.execution.advising import advise as find
     from sciml_bench.importing.forms import is_petab, is_python
     from sciml_bench.render.recommendation import print_recommendation, recommendation_document
-    from sciml_bench.run.advising import Asked
-    from sciml_bench.run.advising import advise as find
 
     words = [word for group in names for word in group]
     of_petab, given = is_petab(model), str(Path(model).resolve()) if is_python(model) else ""
@@ -177,8 +177,8 @@ def _write(found: Found, model: str, code: Path | None, as_json: bool) -> None:
 
 def _listener(count: int, as_json: bool) -> Listener:
     from sciml_bench.analysis.tables import formatting
-    from sciml_bench.plan.purpose import SCREEN
-    from sciml_bench.run.advising import Listener
+    from sciml_bench.execution.advising import Listener
+    from sciml_bench.planning.purpose import SCREEN
 
     start_s = time.monotonic()
 

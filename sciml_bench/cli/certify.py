@@ -40,9 +40,9 @@ def certify(model: str, output: Path | None, out: Path, t_span: tuple[float, ...
     FILE.py:NAME, an SBML model or a PEtab problem. Derivatives are by log10(k) or log(k) for parameters with such a
     scale. In a test of your own, sciml_bench.testing.assert_gradient(mine, FILE) compares with it.
     """
-    from sciml_bench.reference.build import make
-    from sciml_bench.reference.statement import on_scales, statement_of
-    from sciml_bench.reference.store import find
+    from sciml_bench.references.build import make
+    from sciml_bench.references.statement import on_scales, statement_of
+    from sciml_bench.references.store import find
 
     path = as_problem_file(model, out, t_span)
     if model_named(path) is not None:

@@ -15,14 +15,13 @@ from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json
 from sciml_bench.cli.run import resume_option
-from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from sciml_bench.claims.claim import Claim
-    from sciml_bench.claims.collection import Tested
-    from sciml_bench.claims.judging import Judged
+    from sciml_bench.execution.claims import Chosen, LeftOut
+    from sciml_bench.published_claims.claim import Claim
+    from sciml_bench.published_claims.collection import Tested
+    from sciml_bench.published_claims.judging import Judged
     from sciml_bench.record.run_folder import Run
-    from sciml_bench.run.claims import Chosen, LeftOut
 
 
 _WIDTH = 110
@@ -51,8 +50,8 @@ def claims() -> None:
 def list_claims(as_json: bool) -> None:
     """List the claims."""
     from sciml_bench.adapters.registry import adapters
-    from sciml_bench.claims.collection import claims as all_claims
-    from sciml_bench.claims.selection import needed
+    from sciml_bench.published_claims.collection import claims as all_claims
+    from sciml_bench.published_claims.selection import needed
     from sciml_bench.render.claims import claimed_text, quantity_text
 
     known = adapters()
@@ -88,14 +87,15 @@ def show(name: str, everything: bool, out: Path, as_json: bool) -> None:
     The ruling comes from the newest run of the claim in the folder of results, or in its folder 'claims'; it is
     judged together with all other claims there.
     """
-    from sciml_bench.claims.collection import find
+    from sciml_bench.execution.claim_rulings import newest_ruling
+    from sciml_bench.published_claims.collection import find
     from sciml_bench.render.claims import claim_document, lines
 
     claim = find(name)
     if as_json:
         print_json(claim_document(claim))
         return
-    for line in lines(claim, _known_of(claim, out), everything):
+    for line in lines(claim, newest_ruling(claim, out, _tell_damage), everything):
         click.echo(line)
 
 
@@ -135,11 +135,12 @@ def run(
     first, and the others are listed. The same command continues after an interruption.
     """
     from sciml_bench.adapters.registry import adapters
-    from sciml_bench.claims.judging import untested
-    from sciml_bench.claims.selection import USUAL_MINUTES
     from sciml_bench.cli.progress import carry_out
-    from sciml_bench.run.claims import Budget, Group, choose, claims_of, measure
-    from sciml_bench.run.session import Session
+    from sciml_bench.execution.claim_rulings import claims_of
+    from sciml_bench.execution.claims import Budget, Group, choose, measure
+    from sciml_bench.execution.session import Session
+    from sciml_bench.published_claims.judging import untested
+    from sciml_bench.published_claims.selection import USUAL_MINUTES
 
     found = _found(names)
     budget = Budget(minutes or (None if names else USUAL_MINUTES.get(options["profile"])))
@@ -197,8 +198,10 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
     about the first call of a cell is compared with later calls of the same process. A ruling with † has processes
     behind it that other work on the machine disturbed.
     """
-    found = _judged(_tested(names, out))
-    _print_judged(_with_untested(found) if with_all else found, as_json)
+    from sciml_bench.execution.claim_rulings import tested, with_untested
+
+    found = _judged(tested(names, out))
+    _print_judged(with_untested(found) if with_all else found, as_json)
     return exits.OK
 
 
@@ -212,10 +215,11 @@ _FORMS = ("markdown", "latex", "csv", "html")
 @out_option
 def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
     """Write the table of ``claims report`` with the sources, for a paper, or as a separate page with a figure."""
+    from sciml_bench.execution.claim_rulings import tested, with_untested
     from sciml_bench.render import claims as told
 
-    judged = _judged(_tested(names, out))
-    shown = _with_untested(judged) if with_all else judged
+    judged = _judged(tested(names, out))
+    shown = with_untested(judged) if with_all else judged
     if form == "html":
         from sciml_bench.render.html.claims_page import claims_page
 
@@ -227,72 +231,32 @@ def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
 
 
 def _found(names: tuple[str, ...]) -> list[Claim]:
-    from sciml_bench.claims.collection import claims as all_claims
-    from sciml_bench.claims.collection import find
+    from sciml_bench.published_claims.collection import claims as all_claims
+    from sciml_bench.published_claims.collection import find
 
     if not names:
         return list(all_claims().values())
     return list({claim.id: claim for claim in map(find, names)}.values())
 
 
-def _tested(names: tuple[str, ...], out: Path) -> list[tuple[Tested, Run]]:
-    """The claims of these runs, or each claim with its newest run."""
-    from sciml_bench.record.run_folder import find_run
-    from sciml_bench.run.claims import claims_of, newest_of_each
-
-    if names:
-        return [(tested, run) for run in (find_run(name, out) for name in names) for tested in claims_of(run)]
-    newest = next(filter(None, map(newest_of_each, _folders(out))), {})
-    if not newest:
-        raise UsageError(f"no run of a claim in {out}; make one with `sciml-bench claims run`")
-    return [(tested, run) for name, run in newest.items() for tested in claims_of(run) if tested.claim.id == name]
-
-
-def _folders(out: Path) -> tuple[Path, Path]:
-    """Return the folders with runs of claims: the user's, and the stored ones."""
-    return out, out / "claims"
-
-
-def _known_of(claim: Claim, out: Path) -> Judged | None:
-    """The newest run's result for a claim, with the others of its folder as one family; ``None`` without a run."""
-    from sciml_bench.run.claims import newest_of_each
-
-    for folder in _folders(out):
-        if claim.id in newest_of_each(folder):
-            return next((found for found in _judged(_tested((), folder)) if found.claim.id == claim.id), None)
-    return None
-
-
 def _print_stored(claims: Sequence[Claim], out: Path) -> None:
     """Print the rulings of earlier runs for claims that cannot run now."""
+    from sciml_bench.execution.claim_rulings import newest_ruling
+
     for claim in claims:
-        if (found := _known_of(claim, out)) is not None:
+        if (found := newest_ruling(claim, out, _tell_damage)) is not None:
             click.echo()
             _print_judged([found], as_json=False)
 
 
 def _judged(tested: Sequence[tuple[Tested, Run]]) -> tuple[Judged, ...]:
-    """Judge the claims of these runs as one family."""
-    from sciml_bench.analysis.summary import summarise
-    from sciml_bench.claims.judging import Measurement, judged
+    from sciml_bench.execution.claim_rulings import judge_runs
 
-    def damaged(line: object) -> None:
-        click.echo(f"left out: {line}", err=True)
-
-    runs = {run.folder: run for _, run in tested}
-    summaries = {folder: summarise(run.plan, run.records(on_damage=damaged)) for folder, run in runs.items()}
-    return judged([Measurement(it.claim, summaries[run.folder], run.folder, it.changed) for it, run in tested])
+    return judge_runs(tested, _tell_damage)
 
 
-def _with_untested(found: Sequence[Judged]) -> list[Judged]:
-    """These, and all other claims of the suite, with the reason."""
-    from sciml_bench.claims.collection import claims as all_claims
-    from sciml_bench.claims.judging import untested
-
-    known = {item.claim.id: item for item in found}
-    for claim in all_claims().values():
-        known.setdefault(claim.id, untested(claim, claim.needs.missing or "no run of it was found"))
-    return [known[name] for name in sorted(known)]
+def _tell_damage(line: object) -> None:
+    click.echo(f"left out: {line}", err=True)
 
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:

@@ -15,11 +15,11 @@ from sciml_bench.cli.options import TimeSpan, print_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sciml_bench.plan.plan import Plan
-    from sciml_bench.run.cluster.engine import ClusterEngine
-    from sciml_bench.run.cluster.scheduler import Scheduler
-    from sciml_bench.run.cluster.slurm import Slurm
-    from sciml_bench.run.session import Session
+    from sciml_bench.execution.cluster.engine import ClusterEngine
+    from sciml_bench.execution.cluster.scheduler import Scheduler
+    from sciml_bench.execution.cluster.slurm import Slurm
+    from sciml_bench.execution.session import Session
+    from sciml_bench.planning.plan import Plan
 
 CLUSTERS = ("slurm", "dask")
 
@@ -104,7 +104,7 @@ def check_cluster(where: Where, plan: Plan, out: Path) -> None:
 
 def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
     """The engine of a cluster, which was found to be there."""
-    from sciml_bench.run.cluster.engine import ClusterEngine
+    from sciml_bench.execution.cluster.engine import ClusterEngine
 
     scheduler = _scheduler(where, session.run.folder, session.plan)
     scheduler.check()
@@ -117,7 +117,7 @@ def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
 
 def print_dry_run(where: Where, plan: Plan, out: Path, as_json: bool) -> None:
     """Print the number of units of a plan, and the batch script of all of them."""
-    from sciml_bench.run.schedule import groups
+    from sciml_bench.execution.schedule import groups
 
     count = sum(1 for _ in groups(plan))
     script = _slurm(where, out / "RUN", plan).script(count) if where.engine == "slurm" else None
@@ -130,13 +130,13 @@ def print_dry_run(where: Where, plan: Plan, out: Path, as_json: bool) -> None:
 
 
 def _scheduler(where: Where, run: Path, plan: Plan) -> Scheduler:
-    from sciml_bench.run.cluster.dask import Dask
+    from sciml_bench.execution.cluster.dask import Dask
 
     return Dask(where.scheduler) if where.engine == "dask" else _slurm(where, run, plan)
 
 
 def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:
-    from sciml_bench.run.cluster.slurm import Slurm, SlurmOptions
+    from sciml_bench.execution.cluster.slurm import Slurm, SlurmOptions
 
     return Slurm(
         run,

@@ -32,14 +32,14 @@ def completing(*sources: Source, joined: bool = False) -> Complete:
 
 def problems(_ctx: click.Context) -> Iterable[str]:
     """The problems of the catalog."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     return catalog.names()
 
 
 def suites(_ctx: click.Context) -> Iterable[str]:
     """The suites of the catalog."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     return catalog.suites()
 
@@ -81,7 +81,7 @@ def runs(ctx: click.Context) -> Iterable[str]:
 
 def claims(_ctx: click.Context) -> Iterable[str]:
     """The ids of the published claims."""
-    from sciml_bench.claims import collection
+    from sciml_bench.published_claims import collection
 
     return sorted(path.stem for path in collection.folder().glob("*.toml"))
 

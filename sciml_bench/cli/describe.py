@@ -13,11 +13,11 @@ from sciml_bench.cli.describe_facts import facts
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
-from sciml_bench.reference.progress import ONE_THREAD
+from sciml_bench.references.progress import ONE_THREAD
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Model
-    from sciml_bench.problem import Problem
+    from sciml_bench.spec import Problem
 
 
 # Longer lists of numbers are cut in the text; ``--json`` has them all.
@@ -90,7 +90,7 @@ def _describe_model(model: Model, code: str | None, as_json: bool) -> None:
 
 
 def _load(name: str) -> Problem:
-    from sciml_bench.problem import catalog, load_problem
+    from sciml_bench.spec import catalog, load_problem
 
     if name.endswith(".toml") or Path(name).is_file():
         return load_problem(Path(name))
@@ -100,7 +100,7 @@ def _load(name: str) -> Problem:
 def _script(problem: str, words: str, rtol: float) -> str:
     """The script of a cell, by adapter, method, sensitivity, mode, and how it saves if that is unusual."""
     from sciml_bench.errors import UsageError
-    from sciml_bench.plan.script import script_of_cell
+    from sciml_bench.planning.script import script_of_cell
 
     parts = words.split("/")
     if len(parts) not in (4, 5) or not 0 < rtol < 1:

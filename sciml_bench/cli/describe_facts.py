@@ -6,14 +6,14 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sciml_bench.problem import Problem
-    from sciml_bench.problem.network import Network
-    from sciml_bench.problem.tables.control import Control
+    from sciml_bench.spec import Problem
+    from sciml_bench.spec.network import Network
+    from sciml_bench.spec.tables.control import Control
 
 
 def facts(problem: Problem) -> dict[str, Any]:
     """The facts of a problem, as plain JSON values; exact numbers are text."""
-    from sciml_bench.problem.discontinuities.switch import shown
+    from sciml_bench.spec.discontinuities.switch import shown
 
     return {
         "name": problem.name,
@@ -61,7 +61,7 @@ def facts(problem: Problem) -> dict[str, Any]:
 
 def _seen(problem: Problem) -> dict[str, Any]:
     """The character of a problem, in numbers and in words, and the methods recommended for it."""
-    from sciml_bench.reference.diagnostics import character
+    from sciml_bench.references.diagnostics import character
 
     found = character(problem)
     suits = None if found.probed is None else found.probed.suits_explicit
@@ -91,7 +91,7 @@ def _control(control: Control) -> dict[str, Any]:
 
 def _initial(problem: Problem) -> dict[str, str]:
     """The initial values by component; as expressions if they are computed from theta or data."""
-    from sciml_bench.problem.model import labels
+    from sciml_bench.spec.model import labels
 
     told: dict[str, str] = {}
     for state in problem.states:

@@ -35,7 +35,7 @@ def each(command: str, models: tuple[str, ...], scheduler: str, options: tuple[s
     The workers of a Dask scheduler take one model each; all must see this folder. `compute` and `check` belong to
     `reference`. Workers for `advise`, which measures, need the resource bench.
     """
-    from sciml_bench.run.cluster.fan_out import fan_out
+    from sciml_bench.execution.cluster.fan_out import fan_out
 
     words = {model: [*_COMMANDS[command], model, *options] for model in dict.fromkeys(models)}
     worst = exits.OK

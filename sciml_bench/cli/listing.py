@@ -25,7 +25,7 @@ def listing() -> None:
 @json_option
 def problems(suites: tuple[str, ...], as_json: bool) -> None:
     """List the problems of the catalog."""
-    from sciml_bench.plan import listing as listed
+    from sciml_bench.planning import listing as listed
 
     found = listed.problems(suites)
     reasons = {row["name"]: row["heavy"] for row in found if "heavy" in row}
@@ -41,7 +41,7 @@ def problems(suites: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def suites(as_json: bool) -> None:
     """List the suites and how many problems of each tier they hold."""
-    from sciml_bench.plan import listing as listed
+    from sciml_bench.planning import listing as listed
 
     _print(listed.suites(), as_json)
 
@@ -50,7 +50,7 @@ def suites(as_json: bool) -> None:
 @json_option
 def adapters(as_json: bool) -> None:
     """List the adapters, whether they can run here, and their capabilities."""
-    from sciml_bench.plan import listing as listed
+    from sciml_bench.planning import listing as listed
 
     rows = listed.adapters()
     if as_json:
@@ -70,7 +70,7 @@ def adapters(as_json: bool) -> None:
 @json_option
 def runs(out: Path, as_json: bool) -> None:
     """List the runs in a folder, newest first."""
-    from sciml_bench.plan import listing as listed
+    from sciml_bench.planning import listing as listed
 
     rows = listed.runs(out)
     if not rows:

@@ -13,7 +13,7 @@ from sciml_bench.cli.main import typed_command
 
 if TYPE_CHECKING:
     from sciml_bench.host.doctor.finding import Finding
-    from sciml_bench.plan.profiles import Profile
+    from sciml_bench.planning.profiles import Profile
 
 TURN, QUIET = "turn", "quiet"
 

@@ -23,7 +23,7 @@ _SLACK = 30.0
 def model_named(name: str) -> Model | None:
     """The model of a name of the catalog or of a file; ``None`` for a differential equation."""
     from sciml_bench.models.load import is_model_file, load_model
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     path = Path(name) if name.endswith(".toml") or Path(name).is_file() else catalog.path(name)
     return load_model(path) if is_model_file(path) else None

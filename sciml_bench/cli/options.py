@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from sciml_bench.cli import completion
-from sciml_bench.plan import profiles
+from sciml_bench.planning import profiles
 
 # Exit codes: a promise to scripts.
 

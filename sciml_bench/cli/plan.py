@@ -12,12 +12,12 @@ from sciml_bench.analysis.failures import grouped
 from sciml_bench.cli import completion
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
-from sciml_bench.plan.plan import Plan
-from sciml_bench.plan.selection import Selection
-from sciml_bench.run.planning import planned
+from sciml_bench.execution.planning import planned
+from sciml_bench.planning.plan import Plan
+from sciml_bench.planning.selection import Selection
 
 if TYPE_CHECKING:
-    from sciml_bench.plan.cells import Planned
+    from sciml_bench.planning.cells import Planned
 
 
 def print_nothing(plan: Plan) -> int:
@@ -70,8 +70,8 @@ def plan(words: tuple[str, ...], selection: dict[str, Any], as_json: bool, **opt
 def _design(out: Path) -> dict[str, Any]:
     """The spread between processes, and the smallest change that each profile sees; ``None`` for none."""
     from sciml_bench.analysis.selftest.power import ASSUMED, sights
-    from sciml_bench.plan.profiles import NAMES, profile_named
-    from sciml_bench.run.planning import newest_spread
+    from sciml_bench.execution.planning import newest_spread
+    from sciml_bench.planning.profiles import NAMES, profile_named
 
     spread = newest_spread(out) or ASSUMED
     return {
@@ -105,7 +105,7 @@ def _print(made: Plan, design: dict[str, Any]) -> None:
     from sciml_bench.analysis.tables.formatting import rough_duration
     from sciml_bench.cli.columns import print_table
     from sciml_bench.cli.progress import announcement
-    from sciml_bench.plan.plan import notes
+    from sciml_bench.planning.plan import notes
 
     rows = [
         [item.cell.label, _division(item), item.group or "-", rough_duration(cost_s)]

@@ -12,17 +12,17 @@ import click
 
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.engine.interface import Engine
+from sciml_bench.execution.executor import Step, Watcher
+from sciml_bench.execution.finished import Finished
+from sciml_bench.execution.session import Session
+from sciml_bench.execution.time_left import TimeLeft
+from sciml_bench.execution.within import OUT_OF_TIME
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
-from sciml_bench.plan.cells import Slot
-from sciml_bench.plan.plan import Plan
+from sciml_bench.planning.cells import Slot
+from sciml_bench.planning.plan import Plan
 from sciml_bench.record.record import Record
 from sciml_bench.record.retry_policy import RESULTS, measured_something
 from sciml_bench.record.text import counted
-from sciml_bench.run.executor import Step, Watcher
-from sciml_bench.run.finished import Finished
-from sciml_bench.run.session import Session
-from sciml_bench.run.time_left import TimeLeft
-from sciml_bench.run.within import OUT_OF_TIME
 
 if TYPE_CHECKING:
     from rich.progress import Progress

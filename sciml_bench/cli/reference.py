@@ -18,11 +18,11 @@ from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import Seconds, json_option, print_json
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
-from sciml_bench.reference.progress import ONE_THREAD
+from sciml_bench.references.progress import ONE_THREAD
 
 if TYPE_CHECKING:
-    from sciml_bench.problem import Problem
-    from sciml_bench.reference.store import StoredReference
+    from sciml_bench.references.store import StoredReference
+    from sciml_bench.spec import Problem
 
 
 _SHOWN = 12
@@ -64,7 +64,7 @@ def reference() -> None:
 @json_option
 def show(problems: tuple[str, ...], as_json: bool) -> None:
     """Show the references of PROBLEMs, or a table of the whole catalog."""
-    from sciml_bench.reference.store import find
+    from sciml_bench.references.store import find
 
     if not problems:
         _show_all(as_json)
@@ -118,7 +118,7 @@ def compute(
     limit_s: float | None,
 ) -> int:
     """Compute and certify the references of PROBLEMs; nothing is written that is not certified."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     if not problems and not everything and not stale:
         raise UsageError("name a problem, or add --all for the catalog or --stale for outdated references")
@@ -144,8 +144,8 @@ def compute(
 @limit_option
 def check(problems: tuple[str, ...], limit_s: float | None) -> int:
     """Compute PROBLEMs (default: every stored reference) at other settings and compare; exit code 1 on disagreement."""
-    from sciml_bench.problem import catalog
-    from sciml_bench.reference.store import find
+    from sciml_bench.references.store import find
+    from sciml_bench.spec import catalog
 
     failed = 0
     for name in problems or catalog.names():
@@ -171,7 +171,7 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
 
 def load(name: str) -> Problem:
     """Return the problem of a file, or of the catalog."""
-    from sciml_bench.problem import catalog, load_problem
+    from sciml_bench.spec import catalog, load_problem
 
     if name.endswith(".toml") or Path(name).is_file():
         return load_problem(Path(name))
@@ -179,7 +179,7 @@ def load(name: str) -> Problem:
 
 
 def _state(problem: Problem) -> str:
-    from sciml_bench.reference.store import find
+    from sciml_bench.references.store import find
 
     try:
         return "missing" if find(problem) is None else "certified"
@@ -188,10 +188,10 @@ def _state(problem: Problem) -> str:
 
 
 def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, gradient: bool, proof_s: float) -> bool:
-    from sciml_bench.reference.build import make
-    from sciml_bench.reference.cost import describe_s, try_estimate_s
-    from sciml_bench.reference.engine.case import Case
-    from sciml_bench.reference.store import keep, write
+    from sciml_bench.references.build import make
+    from sciml_bench.references.cost import describe_s, try_estimate_s
+    from sciml_bench.references.engine.case import Case
+    from sciml_bench.references.store import keep, write
 
     began = time.process_time()
     try:
@@ -210,7 +210,7 @@ def _compute_one(problem: Problem, output: Path | None, limit_s: float | None, g
 
 
 def _check_one(problem: Problem, stored: StoredReference, limit_s: float | None) -> bool:
-    from sciml_bench.reference.check import check as check_reference
+    from sciml_bench.references.check import check as check_reference
 
     began = time.perf_counter()
     try:
@@ -254,8 +254,8 @@ def _digits_text(stored: StoredReference) -> str:
 
 
 def _show_all(as_json: bool) -> None:
-    from sciml_bench.problem import catalog
-    from sciml_bench.reference.store import find
+    from sciml_bench.references.store import find
+    from sciml_bench.spec import catalog
 
     rows: list[dict[str, Any]] = []
     for name in catalog.names():
@@ -279,8 +279,8 @@ def _show_all(as_json: bool) -> None:
 
 
 def _print(stored: StoredReference) -> None:
-    from sciml_bench.reference.build import NO_GRADIENT
-    from sciml_bench.reference.certificate import ENCLOSED
+    from sciml_bench.references.build import NO_GRADIENT
+    from sciml_bench.references.certificate import ENCLOSED
 
     click.echo(f"{stored.problem}: {_digits_text(stored)}")
     click.echo(

@@ -18,10 +18,10 @@ from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.plan import print_nothing
 from sciml_bench.cli.progress import carry_out
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.selection import Selection
+from sciml_bench.execution.planning import planned
+from sciml_bench.execution.session import open_session
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.task import AT
-from sciml_bench.run.planning import planned
-from sciml_bench.run.session import open_session
 
 
 @dataclass

@@ -17,8 +17,8 @@ from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, se
 
 if TYPE_CHECKING:
     from sciml_bench.engine.interface import Engine
-    from sciml_bench.plan.plan import Plan
-    from sciml_bench.run.session import Session
+    from sciml_bench.execution.session import Session
+    from sciml_bench.planning.plan import Plan
 
 
 resume_option = click.option(
@@ -68,7 +68,7 @@ def run(words: tuple[str, ...], selection: dict[str, Any], **options: Any) -> in
     Every cell is measured in fresh processes. The run ends with a table per problem, the failures, and the answer:
     which way to take. The same command resumes an interrupted run.
     """
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     if not words and not any(selection.values()):
         raise click.UsageError(
@@ -122,9 +122,9 @@ def _run(
     from sciml_bench.cli.importing import as_problem_file
     from sciml_bench.cli.plan import print_nothing
     from sciml_bench.cli.progress import carry_out
-    from sciml_bench.plan.selection import Selection
-    from sciml_bench.run.planning import planned
-    from sciml_bench.run.session import open_session
+    from sciml_bench.execution.planning import planned
+    from sciml_bench.execution.session import open_session
+    from sciml_bench.planning.selection import Selection
 
     if where.is_cluster and within_s is not None:
         raise click.UsageError("--within is for --engine local: a cluster has --time")
@@ -154,7 +154,7 @@ def _run(
 def _within(session: Session, within_s: float) -> Engine:
     """The local engine, as long as there is time."""
     from sciml_bench.engine.local import LocalEngine
-    from sciml_bench.run.within import WithinEngine
+    from sciml_bench.execution.within import WithinEngine
 
     return WithinEngine(LocalEngine(session.run.environment_hash), time.monotonic() + within_s)
 
@@ -195,7 +195,7 @@ def end(session: Session, as_json: bool) -> int:
     """Print the report of a run, and how to continue an interrupted one; returns the exit code."""
     from sciml_bench.analysis.failures import broken
     from sciml_bench.cli.show import print_report
-    from sciml_bench.run.within import OUT_OF_TIME
+    from sciml_bench.execution.within import OUT_OF_TIME
 
     summary = print_report(session.run, as_json)
     if session.interrupted:

@@ -29,10 +29,10 @@ def schema(of_models: bool, of_claims: bool) -> None:
         print_json(model_schema.schema())
         return
     if of_claims:
-        from sciml_bench.claims import schema as claim_schema
+        from sciml_bench.published_claims import schema as claim_schema
 
         print_json(claim_schema.schema())
         return
-    from sciml_bench.problem import schema as problem_schema
+    from sciml_bench.spec import schema as problem_schema
 
     print_json(problem_schema.schema())

@@ -16,7 +16,7 @@ from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.selftest.store import Writer
-    from sciml_bench.run.selftest import Measured
+    from sciml_bench.execution.selftest import Measured
 
 
 _DEFAULT_MINUTES = 10.0
@@ -63,8 +63,8 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
     from datetime import UTC, datetime
 
     from sciml_bench.analysis.selftest.store import Writer
+    from sciml_bench.execution.selftest import Measured, measure, workload
     from sciml_bench.host.environment import environment_facts
-    from sciml_bench.run.selftest import Measured, measure, workload
 
     measured, interrupted = Measured(), False
     chosen = workload()

@@ -33,9 +33,9 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
     It reads the run's folder alone, while the run is measured or later, on any machine that sees the folder.
     """
     from sciml_bench.analysis.tables import formatting
+    from sciml_bench.execution.cluster.status import Progress, log_of, status_document
+    from sciml_bench.execution.cluster.status import status as status_of
     from sciml_bench.record.run_folder import Run
-    from sciml_bench.run.cluster.status import Progress, log_of, status_document
-    from sciml_bench.run.cluster.status import status as status_of
 
     folder = Run.open(run).folder
     if unit is not None:

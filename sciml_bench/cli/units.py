@@ -42,12 +42,12 @@ def worker(file: Path, out: Path, wait: str | None) -> int:
     command finishes a shard that was interrupted.
     """
     from sciml_bench.engine.unit import Unit
+    from sciml_bench.execution.finished import Finished
+    from sciml_bench.execution.session import terminable
+    from sciml_bench.execution.shard import Shard, carry_out, environment_of
     from sciml_bench.host.machine import pseudonym
     from sciml_bench.record.record import Record
     from sciml_bench.record.retry_policy import RESULTS
-    from sciml_bench.run.finished import Finished
-    from sciml_bench.run.session import terminable
-    from sciml_bench.run.shard import Shard, carry_out, environment_of
 
     def show(place: int, total: int, record: Record) -> None:
         click.echo(str(Finished(place, total, record)))
@@ -101,8 +101,8 @@ def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
     A SHARD is a folder that `sciml-bench worker` left, or a folder of such folders. All are checked before the first is
     added, and one that was added before is passed over, so that the command can be repeated as shards arrive.
     """
+    from sciml_bench.execution.merge import merge as merged
     from sciml_bench.record.run_folder import Run
-    from sciml_bench.run.merge import merge as merged
 
     run = Run.open(folder)
     done = merged(run, shards)

@@ -37,7 +37,7 @@ def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:
     """
     from sciml_bench.record.run_folder import find_run
     from sciml_bench.render.verification import lines
-    from sciml_bench.verify.verify import verification_document, verify_run
+    from sciml_bench.verification.verify import verification_document, verify_run
 
     found = find_run(run, out)
     result = verify_run(found)

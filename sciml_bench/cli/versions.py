@@ -69,7 +69,7 @@ def versions(
     """
     from sciml_bench.analysis.releases.bisection import BAD
     from sciml_bench.cli.releases import Releases
-    from sciml_bench.plan.selection import Selection
+    from sciml_bench.planning.selection import Selection
 
     bounds = _RANGE.fullmatch(releases.replace(" ", ""))
     package, found = (canonicalize_name(bounds[1]), (bounds[2], bounds[3])) if bounds else _parsed(releases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from sciml_bench.problem.language.operators import Node
+from sciml_bench.spec.language.operators import Node
 
 FUNCTIONS = {
     "numpy": {

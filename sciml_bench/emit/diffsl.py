@@ -19,8 +19,8 @@ from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.model import symbol
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.model import symbol
 
 FUNCTIONS = frozenset({"sin", "cos", "tan", "exp", "log", "sqrt", "abs", "sinh", "cosh", "tanh"})
 """The functions that equations may use."""
@@ -40,9 +40,9 @@ class DiffslPrinter(Printer):
         base, exponent = expr.base, expr.exp
         if exponent == -1:
             return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.CallResult:
+        if exponent == sympy.S.Half:
             return self._call("sqrt", base)
-        if exponent == -sympy.S.CallResult:
+        if exponent == -sympy.S.Half:
             return f"1/{self._call('sqrt', base)}"
         if exponent.is_Integer and 2 <= exponent <= 4:
             return f"({'*'.join([self._atom(base)] * int(exponent))})"

@@ -16,10 +16,10 @@ from sympy import Basic, Expr, Symbol
 from sciml_bench.emit.symbolic.graph import Graph, UnsupportedExpression
 from sciml_bench.emit.symbolic.scalar import ScalarSystem
 from sciml_bench.emit.symbolic.slopes import SLOPES
-from sciml_bench.problem.discontinuities.decision import Decider, Moving, Switches
-from sciml_bench.problem.discontinuities.roots import Span, Undecided
-from sciml_bench.problem.discontinuities.switch import shown
-from sciml_bench.problem.language.removable import without_removable_points
+from sciml_bench.spec.discontinuities.decision import Decider, Moving, Switches
+from sciml_bench.spec.discontinuities.roots import Span, Undecided
+from sciml_bench.spec.discontinuities.switch import shown
+from sciml_bench.spec.language.removable import without_removable_points
 
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/"}
 _WIDTH = 110

@@ -18,10 +18,10 @@ from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.symbolic.scalar import ScalarSystem, scalarise_observed, scalarise_start
 from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.symbolic.variation import derivative
-from sciml_bench.problem.batch import Given
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.model import Problem, State, symbol, to_double
-from sciml_bench.problem.network import Network
+from sciml_bench.spec.batch import Given
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.model import Problem, State, symbol, to_double
+from sciml_bench.spec.network import Network
 
 # Derivatives of computations around the solve, for NumPy, which has no automatic ones: entry by entry, from formulas.
 

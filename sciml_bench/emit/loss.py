@@ -8,10 +8,10 @@ from sciml_bench.emit.context import Context
 from sciml_bench.emit.networks import network_arguments
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.targets import TARGETS, Target
-from sciml_bench.problem.language.locality import Parts
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.model import Loss, Problem, symbol, to_double
-from sciml_bench.problem.tables.control import Brownian, Control
+from sciml_bench.spec.language.locality import Parts
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.model import Loss, Problem, symbol, to_double
+from sciml_bench.spec.tables.control import Brownian, Control
 
 # Paths that drive an equation as source text for JAX: Diffrax's interpolations of data, or of Brownian motions.
 

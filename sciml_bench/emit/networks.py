@@ -10,9 +10,9 @@ from __future__ import annotations
 from sciml_bench.emit.activation import FUNCTIONS, OBJECTS, SLOPES
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.targets import Target
-from sciml_bench.problem.language.operators import NetworkDivergence, NetworkGradient
-from sciml_bench.problem.model import Problem, symbol
-from sciml_bench.problem.network import Layer, Network
+from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradient
+from sciml_bench.spec.model import Problem, symbol
+from sciml_bench.spec.network import Layer, Network
 
 # Recurrent networks as source text: a loop over the times of a series, as each framework writes one.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     MIRRORED,
     PERIODIC,
     Difference,
@@ -16,7 +16,7 @@ from sciml_bench.problem.language.operators import (
     Shift,
     TridiagonalSolve,
 )
-from sciml_bench.problem.model import Grid, to_double
+from sciml_bench.spec.model import Grid, to_double
 
 _CONCATENATE = {
     "numpy": "np.concatenate(({}), axis={})",

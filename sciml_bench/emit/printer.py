@@ -12,7 +12,7 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 from sciml_bench.emit.targets import Target
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     MIRRORED,
     PERIODIC,
     MatrixOf,
@@ -23,7 +23,7 @@ from sciml_bench.problem.language.operators import (
     broadcast,
     shape_of,
 )
-from sciml_bench.problem.model import symbol, to_double
+from sciml_bench.spec.model import symbol, to_double
 
 
 class Row(Function):
@@ -120,9 +120,9 @@ class Printer(PythonCodePrinter):
         base, exponent = expr.base, expr.exp
         if exponent == -1:
             return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.CallResult:
+        if exponent == sympy.S.Half:
             return self._call("sqrt", base)
-        if exponent == -sympy.S.CallResult:
+        if exponent == -sympy.S.Half:
             return f"1/{self._call('sqrt', base)}"
         if self._is_product(expr):
             return f"({'*'.join([self.code(base)] * int(exponent))})"

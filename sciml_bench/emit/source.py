@@ -23,9 +23,9 @@ from sciml_bench.emit.symbolic.elementary import in_elementary_functions
 from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.language.locality import parts
-from sciml_bench.problem.language.operators import Node, TridiagonalSolve
-from sciml_bench.problem.model import Definition, Problem, symbol
+from sciml_bench.spec.language.locality import parts
+from sciml_bench.spec.language.operators import Node, TridiagonalSolve
+from sciml_bench.spec.model import Definition, Problem, symbol
 
 # A right-hand side in Python's own numbers that writes into an array, as libraries of other languages call it back.
 

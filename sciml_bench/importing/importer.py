@@ -20,8 +20,8 @@ from sciml_bench.importing.python.refusals import Refusal
 from sciml_bench.importing.python.standing_in import unwrapped
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.importing.scales import scales_of
-from sciml_bench.problem.load import load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.load import load_problem
+from sciml_bench.spec.model import Problem
 
 
 def of_source(source: str, **changes: Any) -> str:

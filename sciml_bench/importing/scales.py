@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 from scipy.integrate import LSODA
 
-from sciml_bench.problem.model import Problem
-from sciml_bench.reference.probe import spans
+from sciml_bench.references.probe import spans
+from sciml_bench.spec.model import Problem
 
 _MOST_EVALUATIONS = 20_000
 _TRAJECTORIES, _MANY = 4, 100

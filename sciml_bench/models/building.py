@@ -12,8 +12,8 @@ from typing import Any
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.models.model import KINDS, Layer
-from sciml_bench.problem.reader import Document
 from sciml_bench.record.model_task import Shape, Slot
+from sciml_bench.spec.reader import Document
 
 MAX_WIDTH = 65_536
 MAX_LAYERS = 500

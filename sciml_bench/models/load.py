@@ -14,20 +14,20 @@ from sciml_bench.errors import StoreError
 from sciml_bench.models import weights as initial
 from sciml_bench.models.building import Builder
 from sciml_bench.models.model import Layer, Model, walk
-from sciml_bench.problem import catalog
-from sciml_bench.problem.literature import Source
-from sciml_bench.problem.model import to_double
-from sciml_bench.problem.network import hash_of
-from sciml_bench.problem.reader import MAX_BYTES, Document, Reader
-from sciml_bench.problem.tables.training import MAX_TRAINING_STEPS, load_optimiser
 from sciml_bench.record.jsonl import leads_outside
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training
 from sciml_bench.record.text import printable
+from sciml_bench.spec import catalog
+from sciml_bench.spec.literature import Source
+from sciml_bench.spec.model import to_double
+from sciml_bench.spec.network import hash_of
+from sciml_bench.spec.reader import MAX_BYTES, Document, Reader
+from sciml_bench.spec.tables.training import MAX_TRAINING_STEPS, load_optimiser
 
 if TYPE_CHECKING:
-    from sciml_bench.problem.model import Problem
+    from sciml_bench.spec.model import Problem
 
 
 # The ``[data]`` table: a data set of the catalog with its split, or synthetic tensors of a stated shape.
@@ -275,6 +275,6 @@ def load_declared(path: Path) -> Problem | Model:
     Raises:
         ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
     """
-    from sciml_bench.problem.load import load_problem
+    from sciml_bench.spec.load import load_problem
 
     return load_model(path) if is_model_file(path) else load_problem(path)

@@ -11,7 +11,7 @@ from sciml_bench.record.model_task import DataSet, ModelTask, ModelTruth, Shape,
 from sciml_bench.record.task import Numbers, Point, Training
 
 if TYPE_CHECKING:
-    from sciml_bench.problem.literature import Source
+    from sciml_bench.spec.literature import Source
 
 
 # Layers of the neutral spec, with the shapes of one sample before and after them.

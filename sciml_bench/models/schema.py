@@ -18,8 +18,8 @@ from sciml_bench.models.load import (
     WEIGHT_KEYS,
 )
 from sciml_bench.models.model import KINDS
-from sciml_bench.problem.tables.training import MAX_TRAINING_STEPS, OPTIMISERS
 from sciml_bench.record.model_task import LOSSES
+from sciml_bench.spec.tables.training import MAX_TRAINING_STEPS, OPTIMISERS
 
 Schema = dict[str, Any]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sciml_bench.problem.network import rounded
 from sciml_bench.record.jsonl import is_special
 from sciml_bench.record.model_task import Slot
+from sciml_bench.spec.network import rounded
 
 # Directions in the space of a model's weights, along which gradients are checked; the same wherever they are drawn.
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.tables.formatting import wrapped
-from sciml_bench.claims.claim import Claim, Setting
-from sciml_bench.claims.conditions import UNKNOWN_FACTOR, Mark
-from sciml_bench.claims.judging import Judged, untested
-from sciml_bench.claims.ruling import Finding, claimed_words, rounded
-from sciml_bench.claims.selection import needed
+from sciml_bench.published_claims.claim import Claim, Setting
+from sciml_bench.published_claims.conditions import UNKNOWN_FACTOR, Mark
+from sciml_bench.published_claims.judging import Judged, untested
+from sciml_bench.published_claims.ruling import Finding, claimed_words, rounded
+from sciml_bench.published_claims.selection import needed
 from sciml_bench.stats.ratio import Ratio
 
 NEAREST = "nearest to the source"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sciml_bench.record.text import counted
-from sciml_bench.verify.evidence import Severity, edition
-from sciml_bench.verify.verify import Breach, Verification
+from sciml_bench.verification.evidence import Severity, edition
+from sciml_bench.verification.verify import Breach, Verification
 
 # Each rule lists this many places; --json and --all name all.
 MOST_NAMED = 5

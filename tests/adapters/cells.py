@@ -9,11 +9,11 @@ import numpy as np
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import FloatArray, Program
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point, Sampling, Task
-from sciml_bench.reference.store import find
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.store import find
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
 
 LOTKA_VOLTERRA = np.array([51.1663461398, -218.668216215, 216.225188006, -710.964203416])
 """d(loss)/dp, on which DOP853 and Radau IIA at a relative tolerance of 1e-12 agree to these digits."""

@@ -18,7 +18,7 @@ from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.scipy import ADAPTER as SCIPY
 from sciml_bench.emit import source
 from sciml_bench.importing.importer import library_of, of_source
-from sciml_bench.plan.problems import PlannedProblem, entry_named
+from sciml_bench.planning.problems import PlannedProblem, entry_named
 from sciml_bench.record.task import Cell, Point, Sampling, Task
 
 FUNCTIONS = {

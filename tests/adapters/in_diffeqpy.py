@@ -18,10 +18,10 @@ from adapters.cells import build, one_state, source_task
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
 
 PYTHON = "import math\n\n\ndef f(dy, y, p, t):\n    dy[0] = {}\n"
 JULIA = "function rhs!(dy, y, p, t)\n    dy[1] = {}\n    return nothing\nend\n"

@@ -20,9 +20,9 @@ from sciml_bench.adapters.base import Program
 from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import check_blocking, gradient_call, solve_call, timed
-from sciml_bench.problem import Problem, catalog, load_problem
-from sciml_bench.problem.variant import family
 from sciml_bench.record.task import Cell, Point, Task
+from sciml_bench.spec import Problem, catalog, load_problem
+from sciml_bench.spec.variant import family
 
 METHODS = {
     "torchdiffeq": ("dopri5", "discrete", "eager"),

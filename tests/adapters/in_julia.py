@@ -19,10 +19,10 @@ from adapters.cells import build, catalog_task, lotka_volterra_error, robertson_
 from sciml_bench.adapters.julia import ADAPTER
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import solve_call, timed
-from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
 
 # y' = p y^2 is infinite at t = 1.
 BLOW_UP = """

@@ -21,13 +21,13 @@ from adapters.cells import build, source_task
 from flint import arb
 
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
-from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Cell, Point, Reference
-from sciml_bench.reference.engine.around import Around
-from sciml_bench.reference.engine.case import ObservedLoss
-from sciml_bench.reference.engine.numbers import precision
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.engine.around import Around
+from sciml_bench.references.engine.case import ObservedLoss
+from sciml_bench.references.engine.numbers import precision
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
+from sciml_bench.spec.model import Problem
 
 POINT = Point(1e-10, 1e-10)
 CATALOG = (

@@ -22,12 +22,12 @@ from emit.evaluation import evaluate, sample
 from sciml_bench.adapters.julia.program import bench, julia
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
-from sciml_bench.problem.batch import ONE, Batch
-from sciml_bench.problem.model import Problem
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point, Training
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
+from sciml_bench.spec.batch import ONE, Batch
+from sciml_bench.spec.model import Problem
 
 EVALUATED = """
 (emitted, y, p, t) -> Base.invokelatest() do

@@ -21,11 +21,11 @@ from stubs.measured import measured
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Cell, Point, Sampling, Task
-from sciml_bench.reference.engine.adjoint import gradient
-from sciml_bench.reference.engine.case import Case
-from sciml_bench.reference.engine.radau import Settings, solve
+from sciml_bench.references.engine.adjoint import gradient
+from sciml_bench.references.engine.case import Case
+from sciml_bench.references.engine.radau import Settings, solve
+from sciml_bench.spec.model import Problem
 
 POINT = Point(1e-8, 1e-10)
 #: Far beyond what doubles show, and quick.

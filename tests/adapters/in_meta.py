@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sciml_bench.emit import source
 from sciml_bench.errors import SciMLBenchError
-from sciml_bench.problem import Problem, catalog
+from sciml_bench.spec import Problem, catalog
 
 DEVICE = torch.device("meta")
 PLANTED = """

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import build, catalog_task, lotka_volterra_error, outcome, robertson_errors, steady_traces
 
 from sciml_bench.measure.scoring.solution import solve_scores
-from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Point
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
 
 TIME_DEPENDENT = """
 import tensorflow as tf

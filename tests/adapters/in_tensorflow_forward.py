@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import build, catalog_task, outcome, steady_traces
 from adapters.in_tensorflow import BLOW_UP, TIME_DEPENDENT
 
-from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Point
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
 
 NO_SLOPE = TIME_DEPENDENT.replace("p[0]*t**3 + 0*y[0]", "p[0]*tf.sqrt(tf.abs(y[0] - 1))")
 """The solution stays at 1, where the right-hand side has no derivative."""

@@ -16,10 +16,10 @@ from sciml_bench.adapters import casadi
 from sciml_bench.adapters.base import DEFAULT, ProblemTraits
 from sciml_bench.adapters.casadi import ADAPTER, SOLVERS
 from sciml_bench.emit import source
-from sciml_bench.plan.script import script_of_cell
-from sciml_bench.problem import catalog
-from sciml_bench.problem.load import load_problem
+from sciml_bench.planning.script import script_of_cell
 from sciml_bench.record.task import Cell, Point
+from sciml_bench.spec import catalog
+from sciml_bench.spec.load import load_problem
 
 FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 EVERY_FUNCTION = """

@@ -12,10 +12,10 @@ from needs import skip_without
 
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.cyrk import ADAPTER
-from sciml_bench.plan.script import script_of_cell
-from sciml_bench.problem import catalog
+from sciml_bench.planning.script import script_of_cell
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
+from sciml_bench.spec import catalog
 
 METHODS = [method.name for method in ADAPTER.methods]
 SOURCE = "from numba import njit\n\n\n@njit\ndef derivative(t, y, dy, p):\n    dy[0] = {}\n"

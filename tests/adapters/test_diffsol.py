@@ -18,10 +18,10 @@ from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.emit import source
 from sciml_bench.emit.symbolic.elementary import functions_of
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.script import script_of_cell
-from sciml_bench.problem import catalog
-from sciml_bench.problem.load import load_problem
+from sciml_bench.planning.script import script_of_cell
 from sciml_bench.record.task import Cell, Point
+from sciml_bench.spec import catalog
+from sciml_bench.spec.load import load_problem
 
 FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 HOSTILE = """

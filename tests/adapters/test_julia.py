@@ -14,10 +14,10 @@ from sciml_bench.adapters.julia import ADAPTER, installation
 from sciml_bench.adapters.julia.installation import Installation, ManifestError, fingerprint, package_versions
 from sciml_bench.engine.limits import adapter_variables
 from sciml_bench.errors import StoreError
-from sciml_bench.plan.cells import choose
-from sciml_bench.plan.problems import entries
-from sciml_bench.plan.profiles import profile_named
-from sciml_bench.plan.selection import Selection
+from sciml_bench.planning.cells import choose
+from sciml_bench.planning.problems import entries
+from sciml_bench.planning.profiles import profile_named
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.task import Cell
 
 MANIFEST = """

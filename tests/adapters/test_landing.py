@@ -15,7 +15,7 @@ from sciml_bench.adapters.scipy.integrators import Integrate, by_solve_ivp, inte
 from sciml_bench.adapters.time_grid import Segment
 from sciml_bench.analysis.advice.experience import way_of
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.selection import Selection
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.task import LANDING, Cell
 
 CELL = Cell("robertson", "diffrax", "kvaerno5", "forward", "compiled", saving=LANDING)

@@ -11,10 +11,10 @@ from needs import imported
 
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.numbalsoda import ADAPTER
-from sciml_bench.plan.script import script_of_cell
-from sciml_bench.problem import catalog
+from sciml_bench.planning.script import script_of_cell
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
+from sciml_bench.spec import catalog
 
 CELL = Cell("any", "numbalsoda", "lsoda", "none", "compiled")
 

@@ -17,9 +17,9 @@ from sciml_bench.adapters.scipy import system as sensitivity
 from sciml_bench.adapters.scipy.program import METHODS, build
 from sciml_bench.cli.main import main
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
+from sciml_bench.spec import catalog
 
 IMPLICIT = ("radau", "bdf", "lsoda", "odeint")
 

@@ -12,9 +12,9 @@ from sciml_bench.adapters.scipy import program as program_module
 from sciml_bench.adapters.scipy import system
 from sciml_bench.adapters.scipy.program import Counts
 from sciml_bench.adapters.scipy.system import System
-from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point
+from sciml_bench.spec import catalog
 
 
 def skip_without_numba(mode: str) -> None:

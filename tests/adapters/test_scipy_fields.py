@@ -16,10 +16,10 @@ from sciml_bench.adapters.scipy import ADAPTER
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.adapters.scipy.structure import arrangement
 from sciml_bench.cli.main import main
-from sciml_bench.plan.problems import entries
-from sciml_bench.plan.selection import Selection
-from sciml_bench.problem import catalog
+from sciml_bench.planning.problems import entries
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.task import Cell, Point
+from sciml_bench.spec import catalog
 
 numba = imported("numba")
 

@@ -18,8 +18,8 @@ from sciml_bench.adapters.scipy.structure import Structure, groups, narrowest, s
 from sciml_bench.emit import source
 from sciml_bench.emit.arrays import scalar_jacobian
 from sciml_bench.emit.symbolic import variation
-from sciml_bench.problem import catalog
 from sciml_bench.record.task import Cell, Numbers, Point
+from sciml_bench.spec import catalog
 
 POINT = Point(1e-6, 1e-8)
 

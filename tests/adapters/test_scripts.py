@@ -13,7 +13,7 @@ from needs import skip_without
 from stubs import doses
 
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.script import script_of_cell
+from sciml_bench.planning.script import script_of_cell
 
 FOLDER = Path(__file__).parents[1]
 COMPARTMENTS = str(FOLDER / "emit" / "data" / "compartments.toml")

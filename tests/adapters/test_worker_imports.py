@@ -43,7 +43,7 @@ def output_of(program: str, **variables: str) -> str:
 def test_a_worker_leaves_numpy_to_the_import_of_its_framework():
     loaded = loaded_with("import sciml_bench.measure.worker")
     assert "sciml_bench.measure.protocol" in loaded
-    assert not {"numpy", "sciml_bench.adapters.base", "sciml_bench.problem"} & loaded
+    assert not {"numpy", "sciml_bench.adapters.base", "sciml_bench.spec"} & loaded
 
 
 @pytest.mark.parametrize("name", UNUSED)

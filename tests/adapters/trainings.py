@@ -15,10 +15,10 @@ from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.protocol import Phases
 from sciml_bench.measure.training import train
-from sciml_bench.problem.load import load_problem
 from sciml_bench.record.codec import encode
 from sciml_bench.record.task import Cell, Training
 from sciml_bench.record.training import Trained
+from sciml_bench.spec.load import load_problem
 
 SPIRAL = """\
 spec = 1

@@ -10,7 +10,7 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.selftest.power import ASSUMED, Spread, sights, spread_of
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.plan.profiles import NAMES, profile_named
+from sciml_bench.planning.profiles import NAMES, profile_named
 
 
 def run(spread, blocks, cells=3):

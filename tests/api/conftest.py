@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stubs.installed import install
 
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 
 @pytest.fixture

@@ -19,13 +19,14 @@ from stubs.suite import problem_text
 
 from sciml_bench import api
 from sciml_bench.analysis.comparison.compare import Comparison
+from sciml_bench.api import host_checks, published_claims, references, scaling
 from sciml_bench.engine import local
+from sciml_bench.execution import advising
+from sciml_bench.execution.finished import Finished
 from sciml_bench.host import lock
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.task import Cell
-from sciml_bench.run import advising
-from sciml_bench.run.finished import Finished
 from sciml_bench.stats.verdict import Verdict
 
 
@@ -34,11 +35,13 @@ def test_its_examples_are_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "host.lock")
     names = {"folder": tmp_path, "api": api}
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    found = {test.name: test for test in doctest.DocTestFinder().find(api, "api") if test.examples}
-    for test in (found.pop("api"), *(found[name] for name in sorted(found))):
+    finder = doctest.DocTestFinder()
+    parts = (api, host_checks, published_claims, references, scaling)
+    found = {test.name: test for part in parts for test in finder.find(part, part.__name__) if test.examples}
+    for test in (found.pop("sciml_bench.api"), *(found[name] for name in sorted(found))):
         test.globs = names
         runner.run(test, clear_globs=False)
-    assert len(found) >= 6
+    assert len(found) >= 9
     assert runner.summarize().failed == 0
 
 

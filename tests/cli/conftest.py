@@ -15,7 +15,7 @@ import pytest
 from stubs.installed import install
 
 from sciml_bench.cli.main import main
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 
 @dataclass(frozen=True)

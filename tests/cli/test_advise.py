@@ -10,10 +10,10 @@ from stubs.suite import problem_text
 
 from sciml_bench.cli.advise import with_more_time
 from sciml_bench.errors import UsageError
+from sciml_bench.execution import advising
 from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.record.task import Task
-from sciml_bench.run import advising
 
 
 @pytest.fixture(autouse=True)

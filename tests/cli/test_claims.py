@@ -10,15 +10,15 @@ from types import SimpleNamespace
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.claims import collection
-from sciml_bench.claims.conditions import CONDITIONS
-from sciml_bench.claims.load import load_claim
 from sciml_bench.cli import options as exits
-from sciml_bench.plan.plan import Plan
-from sciml_bench.problem import load_problem
+from sciml_bench.execution import claims, session
+from sciml_bench.execution.executor import Silent
+from sciml_bench.planning.plan import Plan
+from sciml_bench.published_claims import collection
+from sciml_bench.published_claims.conditions import CONDITIONS
+from sciml_bench.published_claims.load import load_claim
 from sciml_bench.record.run_folder import Run
-from sciml_bench.run import claims, session
-from sciml_bench.run.executor import Silent
+from sciml_bench.spec import load_problem
 
 CLAIM = """\
 claim = 1

@@ -10,8 +10,8 @@ import pytest
 from click.shell_completion import ShellComplete
 from stubs import drawn
 
-from sciml_bench.claims import collection
 from sciml_bench.cli.main import cli as command
+from sciml_bench.published_claims import collection
 
 
 def completed(*words: str) -> list[str]:

@@ -18,9 +18,9 @@ from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
 from sciml_bench.export import query
 from sciml_bench.export.views import insert_raw
-from sciml_bench.problem.load import load_problem
 from sciml_bench.record import jsonl
 from sciml_bench.record.jsonl import whole, write_whole
+from sciml_bench.spec.load import load_problem
 
 RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
 

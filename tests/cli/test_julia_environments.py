@@ -13,9 +13,9 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import Installation
 from sciml_bench.cli import options as exits
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.selection import Selection
+from sciml_bench.execution.planning import planned
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.task import Cell
-from sciml_bench.run.planning import planned
 
 FACTS = ProblemTraits("any", "stiff", 3, 3, 0, "parameters", True)
 NO_ENZYME = "UndefVarError: EnzymeCreate"

@@ -14,17 +14,17 @@ from stubs.reported import cell, point, record
 from stubs.suite import stub_adapters
 
 from sciml_bench.cli.progress import announcement, watching
+from sciml_bench.execution.executor import Step
+from sciml_bench.execution.finished import Finished
+from sciml_bench.execution.schedule import placement
 from sciml_bench.measure.protocol import Enter, TrainingDone
-from sciml_bench.plan.plan import Plan, Settings, make_plan
-from sciml_bench.plan.profiles import profile_named
-from sciml_bench.plan.selection import Selection
+from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.profiles import profile_named
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
-from sciml_bench.run.executor import Step
-from sciml_bench.run.finished import Finished
-from sciml_bench.run.schedule import placement
 
 SGD = Training("sgd", 0.1, 300, 1e-6, 1e-6)
 

@@ -17,7 +17,7 @@ from sciml_bench.engine import local as running
 from sciml_bench.engine.interface import OneByOne, UnitEnded
 from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding, Status
-from sciml_bench.plan.profiles import profile_named
+from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.run_folder import Run
 
 SMOKE = ("--profile", "smoke")

@@ -13,8 +13,8 @@ from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Method, Recipe
 from sciml_bench.cli import options as exits
 from sciml_bench.engine import local as running
-from sciml_bench.problem import load_problem
 from sciml_bench.record.run_folder import Run
+from sciml_bench.spec import load_problem
 
 BATCH = ("scale", "decay", "--over", "batch", "--values", "1,4,16", "--profile", "smoke")
 
@@ -30,7 +30,7 @@ def sweeping(cli, monkeypatch):
     monkeypatch.setattr(registry, "_all", lambda: {"alpha": adapter})
     truth = types.ModuleType("truth")
     truth.__dict__["truth"] = lambda _problem, *_options, **_named: None
-    monkeypatch.setitem(sys.modules, "sciml_bench.reference.truth", truth)
+    monkeypatch.setitem(sys.modules, "sciml_bench.references.truth", truth)
     return cli
 
 

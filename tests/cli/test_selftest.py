@@ -15,11 +15,11 @@ from stubs.tasks import stub_task
 
 from sciml_bench.analysis.selftest.figures import ROLES
 from sciml_bench.cli import options as exits
+from sciml_bench.execution import selftest as selftesting
 from sciml_bench.host.lock import host_lock
-from sciml_bench.plan.profiles import profile_named
+from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.record import read_records
 from sciml_bench.record.task import Point, Sampling
-from sciml_bench.run import selftest as selftesting
 
 
 class FakeTime:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sciml_bench.cli import options as exits
-from sciml_bench.verify.evidence import edition
+from sciml_bench.verification.evidence import edition
 
 SMOKE = ("--profile", "smoke")
 

@@ -16,7 +16,7 @@ from sciml_bench.cli import options as exits
 from sciml_bench.cli.releases import Releases
 from sciml_bench.errors import UsageError
 from sciml_bench.host import environments
-from sciml_bench.plan.selection import Selection
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.ratio import Ratio
 

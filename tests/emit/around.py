@@ -10,10 +10,10 @@ from emit.evaluation import evaluate
 from emit.networks import module
 from flint import arb
 
-from sciml_bench.problem.model import Problem
-from sciml_bench.reference.engine.around import Around
-from sciml_bench.reference.engine.case import ObservedLoss
-from sciml_bench.reference.engine.numbers import precision
+from sciml_bench.references.engine.around import Around
+from sciml_bench.references.engine.case import ObservedLoss
+from sciml_bench.references.engine.numbers import precision
+from sciml_bench.spec.model import Problem
 
 Values = tuple[np.ndarray, float]
 

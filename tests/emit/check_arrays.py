@@ -27,8 +27,8 @@ from sciml_bench.emit.context import Context
 from sciml_bench.emit.symbolic.elementary import in_elementary_functions
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.model import Problem
 
 BATCH = 3
 

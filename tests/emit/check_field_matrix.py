@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog, load_problem
+from sciml_bench.spec import catalog, load_problem
 
 T = 0.37
 

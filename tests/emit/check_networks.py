@@ -20,7 +20,7 @@ from stubs import doses
 from stubs.latents import TEXTS, controlled, latent
 from stubs.measured import measured
 
-from sciml_bench.problem.tables.control import INTERPOLATIONS
+from sciml_bench.spec.tables.control import INTERPOLATIONS
 
 T = 0.37
 

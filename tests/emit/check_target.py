@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from emit.evaluation import sample
 
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog, load_problem
+from sciml_bench.spec import catalog, load_problem
 
 DATA = Path(__file__).parent / "data"
 

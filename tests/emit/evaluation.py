@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from sciml_bench.emit.symbolic.scalar import scalarise
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.model import Problem
 
 
 def where(condition: bool, a: float, b: float) -> float:

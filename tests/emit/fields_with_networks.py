@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emit import networks
 
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.model import Problem
 
 LINE = """
 [parameters]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.emit import source
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
-from sciml_bench.problem.network import ACTIVATIONS
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
+from sciml_bench.spec.network import ACTIVATIONS
 
 HEAD = 'spec = 1\nname = "network"\ntitle = "A network"\n[time]\nt1 = 1\n'
 WEIGHTS = 'weights = { draw = "normal", size = 1 }\nbiases = { draw = "uniform", size = 1 }\n'

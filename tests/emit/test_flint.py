@@ -15,10 +15,10 @@ from sympy import Expr, Rational, S, Symbol
 from sciml_bench.emit.flint import flint_source
 from sciml_bench.emit.symbolic.graph import UnsupportedExpression
 from sciml_bench.emit.symbolic.scalar import ScalarSystem
-from sciml_bench.problem.discontinuities.roots import Span
-from sciml_bench.problem.language.operators import Where
-from sciml_bench.reference.engine.dynamics import Dynamics
-from sciml_bench.reference.engine.numbers import exact, matching_digits, precision
+from sciml_bench.references.engine.dynamics import Dynamics
+from sciml_bench.references.engine.numbers import exact, matching_digits, precision
+from sciml_bench.spec.discontinuities.roots import Span
+from sciml_bench.spec.language.operators import Where
 
 T = Symbol("t", real=True)
 Y = tuple(Symbol(f"y_{i}", real=True) for i in range(2))

@@ -10,7 +10,7 @@ from emit.evaluation import sample
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 
 def module(name: str, target: str) -> dict[str, Any]:

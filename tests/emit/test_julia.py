@@ -14,7 +14,7 @@ from emit.grammar import tree
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog, load_problem
+from sciml_bench.spec import catalog, load_problem
 
 GOLDEN = Path(__file__).parent / "data"
 KEPT = ("robertson", "brusselator-2d", "kuramoto-sivashinsky", "beam", "lynx-hare-ude", "ffjord-2d")

@@ -16,8 +16,8 @@ from stubs.measured import measured
 from sciml_bench.emit import source
 from sciml_bench.emit.julia import latent as emitter
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog
-from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.spec import catalog
+from sciml_bench.spec.model import Problem, symbol
 
 GOLDEN = Path(__file__).parent / "data" / "around"
 SIZES = {"autoencoder": 2, "classifier": 3, "parameters": 1}

@@ -16,9 +16,9 @@ from sympy import Symbol
 from sciml_bench.emit import source
 from sciml_bench.emit.symbolic import variation
 from sciml_bench.emit.symbolic.statements import straight_line
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.language.rebuilding import Size
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.language.rebuilding import Size
+from sciml_bench.spec.model import Problem
 
 #: Kinetics, powers, conditions on the time, sensitivities to the initial state, one matrix with the sensitivities.
 NAMES = ["robertson", "arenstorf", "growth-factors", "ring-modulator", "detest-nonstiff-a1", "pollution"]

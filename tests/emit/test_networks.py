@@ -7,7 +7,7 @@ from emit import apart, networks
 from needs import skip_without
 
 from sciml_bench.emit import source
-from sciml_bench.problem.tables.control import INTERPOLATIONS
+from sciml_bench.spec.tables.control import INTERPOLATIONS
 
 SINGLE = {"activations", "vector", "scalars", "mixed", "pointwise", "derivatives-tanh", "derivatives-gelu_tanh"}
 

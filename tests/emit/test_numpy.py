@@ -13,8 +13,8 @@ from needs import skip_without
 from sciml_bench.emit import source
 from sciml_bench.emit.arrays import scalar_jacobian
 from sciml_bench.emit.symbolic.elementary import filled, in_elementary_functions
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.model import Problem
 
 LARGE = {"brusselator-2d-16", "brusselator-2d-32"}
 #: Networks have no Jacobian; ``test_networks`` is about them.

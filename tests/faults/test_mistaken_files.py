@@ -10,7 +10,7 @@ import pytest
 from faults.mistakes import mistaken
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.problem.load import load_problem
+from sciml_bench.spec.load import load_problem
 
 CATALOG = Path(__file__).resolve().parents[2] / "problems"
 # Grids take a second each, and weights are read.

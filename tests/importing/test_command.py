@@ -11,7 +11,7 @@ import pytest
 from sciml_bench.cli import options as exits
 from sciml_bench.cli.importing import as_problem_file
 from sciml_bench.cli.main import main
-from sciml_bench.run import advising
+from sciml_bench.execution import advising
 
 MODEL = "y0 = [1.0, 0.0]\np = [0.5]\nt_span = (0, 4)\ndef Decay(t, y, p):\n    return [-p[0]*y[0], p[0]*y[0]]\n"
 

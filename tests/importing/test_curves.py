@@ -9,7 +9,7 @@ import pytest
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_source
-from sciml_bench.problem.load import load_problem
+from sciml_bench.spec.load import load_problem
 
 HEAD = """\
 import numpy as np

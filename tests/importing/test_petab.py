@@ -14,9 +14,9 @@ from sciml_bench.cli import options as exits
 from sciml_bench.cli.main import main
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_petab
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
-from sciml_bench.reference.build import certified
+from sciml_bench.references.build import certified
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
 
 P = np.array([0.5, 2.0, 0.2])
 

@@ -13,9 +13,9 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_petab
 from sciml_bench.importing.petab.equilibrium import settling_time
 from sciml_bench.importing.python.refusals import Unsupported
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
-from sciml_bench.reference.build import certified
+from sciml_bench.references.build import certified
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
 
 FROM_1 = VERSION_1 | {
     "conditions": "conditionId\tfeed\nrest\tfactor\nlow\t0\nhigh\t3\n",

@@ -12,8 +12,8 @@ from needs import imported
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.forms import is_python
 from sciml_bench.importing.importer import of_source
-from sciml_bench.problem.load import load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.load import load_problem
+from sciml_bench.spec.model import Problem
 
 STYLES = {
     "an array": """

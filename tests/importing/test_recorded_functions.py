@@ -9,8 +9,8 @@ import pytest
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_source
-from sciml_bench.problem.load import load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.load import load_problem
+from sciml_bench.spec.model import Problem
 from tests.needs import imported
 
 NUMBERS = "y0 = [1.0, 0.5, -0.2]\np = [0.5, 1.1, 0.7]\nt_span = (0, 4)\n"

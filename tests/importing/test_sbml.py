@@ -33,7 +33,7 @@ from sciml_bench.importing.importer import of_sbml
 from sciml_bench.importing.problem_text import written
 from sciml_bench.importing.sbml import mathematics as mathml
 from sciml_bench.importing.sbml.network import equations_of
-from sciml_bench.problem import load_problem
+from sciml_bench.spec import load_problem
 
 
 @pytest.fixture(autouse=True)

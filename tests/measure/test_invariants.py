@@ -13,8 +13,8 @@ from stubs.latents import stochastic
 
 from sciml_bench.emit import invariants_source
 from sciml_bench.measure.scoring.solution import Invariants
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.model import Problem
 
 
 def drifts(problem: Problem, ys: Any) -> Any:

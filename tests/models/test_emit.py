@@ -11,7 +11,7 @@ from stubs.models import TEXTS, model
 
 from sciml_bench.models.emit import EMITTERS, source_of
 from sciml_bench.models.load import load_declared
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 # Those of Lux and SimpleChains are Julia, see `test_lux` and `test_simplechains`.
 PYTHON = [target for target in EMITTERS if target not in ("lux", "simplechains")]

@@ -14,7 +14,7 @@ from stubs.models import model
 from sciml_bench.errors import ProblemError
 from sciml_bench.models.load import is_model_file, load_declared, load_model
 from sciml_bench.models.model import Model
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
 

@@ -12,7 +12,7 @@ from stubs.models import TEXTS, model
 from sciml_bench.models.emit import source_of
 from sciml_bench.models.load import load_model
 from sciml_bench.models.model import Model
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 GOLDEN = Path(__file__).parent / "data" / "lux"
 KEPT = ("lenet-digits", "gpt-text", "resnet-digits")

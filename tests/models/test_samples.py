@@ -12,7 +12,7 @@ from stubs.models import model
 
 from sciml_bench.models.load import load_model
 from sciml_bench.models.samples import load_samples
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 
 def test_digits_are_split_without_overlap() -> None:

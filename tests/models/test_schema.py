@@ -11,7 +11,7 @@ from stubs.models import TEXTS
 
 from sciml_bench.models.model import KINDS
 from sciml_bench.models.schema import schema
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
 

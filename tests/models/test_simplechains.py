@@ -14,7 +14,7 @@ from sciml_bench.models.emit import source_of
 from sciml_bench.models.emit.simplechains import refused_layer
 from sciml_bench.models.load import load_model
 from sciml_bench.models.model import Model
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 GOLDEN = Path(__file__).parent / "data" / "simplechains"
 NAMES = ("lenet-mnist-synthetic", "matrix-exponential")

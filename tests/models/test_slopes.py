@@ -11,7 +11,7 @@ from sciml_bench.cli import model_reference
 from sciml_bench.models import truth
 from sciml_bench.models.forward import SAMPLES, disagreement, erf
 from sciml_bench.models.load import load_model
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 NAMES = ("lenet-digits", "encoder-digits", "resnet-digits", "matrix-exponential")
 

@@ -16,9 +16,9 @@ from sciml_bench.models.forward import EXTENDED, erf, losses, outputs
 from sciml_bench.models.load import load_model
 from sciml_bench.models.samples import load_samples
 from sciml_bench.models.weights import directions
-from sciml_bench.problem import catalog
 from sciml_bench.record.model_task import DOUBLE
 from sciml_bench.record.model_task import EXTENDED as EXTENDED_KIND
+from sciml_bench.spec import catalog
 
 NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from sciml_bench.emit import source
-from sciml_bench.problem import Problem
-from sciml_bench.problem.model import symbol
+from sciml_bench.spec import Problem
+from sciml_bench.spec.model import symbol
 
 Array = NDArray[np.float64]
 States = dict[float, Array]

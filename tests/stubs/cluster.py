@@ -9,15 +9,15 @@ from typing import Any
 from stubs.suite import stub_adapters
 
 from sciml_bench.errors import EngineError
-from sciml_bench.plan.plan import Plan, Settings, make_plan
-from sciml_bench.plan.profiles import profile_named
-from sciml_bench.plan.selection import Selection
+from sciml_bench.execution.cluster.engine import Clock, ClusterEngine
+from sciml_bench.execution.cluster.scheduler import Phase, Scheduler, State
+from sciml_bench.execution.cluster.task import Order, carry_out_task
+from sciml_bench.execution.executor import Rest, execute
+from sciml_bench.execution.schedule import remaining
+from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.profiles import profile_named
+from sciml_bench.planning.selection import Selection
 from sciml_bench.record.run_folder import Run
-from sciml_bench.run.cluster.engine import Clock, ClusterEngine
-from sciml_bench.run.cluster.scheduler import Phase, Scheduler, State
-from sciml_bench.run.cluster.task import Order, carry_out_task
-from sciml_bench.run.executor import Rest, execute
-from sciml_bench.run.schedule import remaining
 
 HERE = {"sciml_bench": "1", "packages": {"numpy": "2.3.0", "torch": "2.13.0"}, "cpu": {"model": "small"}}
 NODE = {**HERE, "packages": {"numpy": "2.3.0"}, "cpu": {"model": "large"}}

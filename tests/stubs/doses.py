@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
 
 TEXT = """
 spec = 1

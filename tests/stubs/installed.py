@@ -16,7 +16,7 @@ from stubs.tasks import reference
 
 from sciml_bench.adapters import registry
 from sciml_bench.host import lock
-from sciml_bench.reference import probe
+from sciml_bench.references import probe
 
 TESTS = Path(stubs.__path__[0]).parent
 
@@ -31,4 +31,4 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     truth = types.ModuleType("truth")
     truth.__dict__["truth"] = lambda _problem, *_options, **_named: reference()
-    monkeypatch.setitem(sys.modules, "sciml_bench.reference.truth", truth)
+    monkeypatch.setitem(sys.modules, "sciml_bench.references.truth", truth)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
 
 HEAD = 'spec = 1\nname = "around"\ntitle = "Around a solve"\n[time]\nt1 = 1\nsave = { times = [0.25, 0.75, 1] }\n'
 DRAWN = 'weights = { draw = "normal", size = 0.6 }\nbiases = { draw = "uniform", size = 0.5 }\n'

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
 
 TEXT = """
 spec = 1

@@ -14,11 +14,11 @@ from stubs.points import changed
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
-from sciml_bench.problem import catalog
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell
+from sciml_bench.spec import catalog
 
 PROBLEMS = ("robertson", "van-der-pol-stiff")
 _WAYS = (

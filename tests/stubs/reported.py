@@ -8,7 +8,7 @@ from typing import Any
 
 from stubs.points import changed
 
-from sciml_bench.plan.profiles import profile_named
+from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.model import Problem
 
 ROBERTSON = """\
 spec = 1

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.claims import judging
-from sciml_bench.claims.collection import find
-from sciml_bench.run.claims import claims_of, newest_of_each
+from sciml_bench.execution.claim_rulings import claims_of, newest_of_each
+from sciml_bench.published_claims import judging
+from sciml_bench.published_claims.collection import find
 
 FOLDER = Path(__file__).parents[2] / "results" / "claims"
 

@@ -8,7 +8,7 @@ from typing import Any
 from stubs.dispatch import METHODS
 
 from sciml_bench.adapters.base import Adapter, Method, Recipe, Recipes
-from sciml_bench.problem import catalog
+from sciml_bench.spec import catalog
 
 PROBLEM = """\
 spec = 1

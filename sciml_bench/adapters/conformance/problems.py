@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sciml_bench.problem import Problem
+    from sciml_bench.spec import Problem
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class KnownProblem:
 
     def load(self) -> Problem:
         """The problem, read by the same code as every problem file."""
-        from sciml_bench.problem import load_problem
+        from sciml_bench.spec import load_problem
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "problem.toml"

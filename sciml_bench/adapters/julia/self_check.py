@@ -86,8 +86,8 @@ def _model_task(part: str) -> str:
     from sciml_bench.models.emit import architecture_source
     from sciml_bench.models.load import load_model
     from sciml_bench.models.truth import known_or_computed
-    from sciml_bench.problem import catalog
     from sciml_bench.record.task import Cell, Sampling, Task
+    from sciml_bench.spec import catalog
 
     declared, model = adapter(part), load_model(catalog.path(MODEL))
     way = (declared.methods[0].name, declared.sensitivities[0], declared.modes[0])

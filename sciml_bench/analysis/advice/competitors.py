@@ -9,7 +9,7 @@ from dataclasses import replace
 from sciml_bench.analysis.advice.call_cost import call_cost
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.plan.purpose import Advised
+from sciml_bench.planning.purpose import Advised
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.race import Race

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.advice.recommendation import Recommendation, Way
 from sciml_bench.analysis.tables import formatting
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.model import Problem
 
 JULIA = "julia"
 _ONE_STEP = ("rosenbrock", "esdirk", "radau")

@@ -20,9 +20,9 @@ from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import is_bound
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables import formatting
-from sciml_bench.plan.candidates import Candidates
-from sciml_bench.plan.cells import BEST
-from sciml_bench.plan.purpose import Advised
+from sciml_bench.planning.candidates import Candidates
+from sciml_bench.planning.cells import BEST
+from sciml_bench.planning.purpose import Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.stats.break_even import Cost

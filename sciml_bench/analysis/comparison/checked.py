@@ -9,7 +9,7 @@ from sciml_bench.analysis.comparison.compare import Comparison, compare_runs, co
 from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
 from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.errors import UsageError
-from sciml_bench.plan.selection import compile_keyword
+from sciml_bench.planning.selection import compile_keyword
 from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.run_folder import Run, find_run, runs_in
 

@@ -12,7 +12,7 @@ from statistics import median
 
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.plan.profiles import Profile
+from sciml_bench.planning.profiles import Profile
 from sciml_bench.stats.power import smallest_named
 from sciml_bench.stats.ratio import pair, paired_ratio
 from sciml_bench.stats.verdict import FEW_PROCESSES, LEAST_RATIO_OF_FEW

@@ -16,8 +16,8 @@ from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.symbolic.forms import VALUE, Affine, Forms, NotArrays, Polynomial
 from sciml_bench.emit.symbolic.rows import Common, Linear, Products, Way, best, is_all
 from sciml_bench.emit.symbolic.statements import Program, straight_line
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.model import symbol, to_double
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.model import symbol, to_double
 
 # The two functions of modules whose right-hand sides take what depends on the parameters alone from outside.
 

@@ -18,7 +18,7 @@ from sciml_bench.emit.arrays.array_writer import Item, function, given, prepared
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.symbolic.statements import Program, straight_line
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     ARRAY_OPERATORS,
     MIRRORED,
     PERIODIC,
@@ -28,7 +28,7 @@ from sciml_bench.problem.language.operators import (
     Node,
     Shift,
 )
-from sciml_bench.problem.model import Problem, symbol, to_double
+from sciml_bench.spec.model import Problem, symbol, to_double
 
 LARGEST = 192
 """Most states: a gradient through a larger matrix costs more than one through the stencils of two fields."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sympy import Symbol
 
-from sciml_bench.problem.language.operators import Node
+from sciml_bench.spec.language.operators import Node
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sciml_bench.emit.context import Context, element_symbol, size_of
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.symbolic.variation import derivative
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     ARRAY_OPERATORS,
     At,
     Difference,
@@ -31,7 +31,7 @@ from sciml_bench.problem.language.operators import (
     TridiagonalSolve,
     shape_of,
 )
-from sciml_bench.problem.model import symbol
+from sciml_bench.spec.model import symbol
 
 #: Above this size a Jacobian made of local operators is sparse: dense factorisation costs more than it saves.
 SPARSE_ABOVE = 200

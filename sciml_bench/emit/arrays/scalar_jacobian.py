@@ -13,7 +13,7 @@ import sympy
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.symbolic.statements import needed, straight_line
 from sciml_bench.emit.symbolic.variation import Named, Tangent, Variation
-from sciml_bench.problem.language.operators import Node
+from sciml_bench.spec.language.operators import Node
 
 #: Up to so many equations, states and sensitivities together, the sensitivity equations are written number by number;
 #: beyond, as products of matrices. Of 10 equations numbers take 1.8 µs and matrices 10, of 20 about 3 and 8, of 50

@@ -15,7 +15,7 @@ from sciml_bench.emit.context import Context, element_symbol
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.symbolic.rows import ENTRIES_PER_OPERATION
 from sciml_bench.emit.symbolic.statements import straight_line
-from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
 
 # The cost of a function of emitted source in libraries that run each operation separately.
 

@@ -14,7 +14,7 @@ from sciml_bench.emit.julia.array_printer import ArrayPrinter, slope_arguments
 from sciml_bench.emit.julia.body import constant_names, vector
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     ARRAY_OPERATORS,
     OF_NETWORKS,
     At,
@@ -29,7 +29,7 @@ from sciml_bench.problem.language.operators import (
     TridiagonalSolve,
     shape_of,
 )
-from sciml_bench.problem.model import Definition, Problem, symbol, to_double
+from sciml_bench.spec.model import Definition, Problem, symbol, to_double
 
 _REFUSED = (TridiagonalSolve, IndexedSum, At)
 _NAMES = {"Shift": "shifted", "MatrixProduct": "product", "MatrixOf": "product", "ControlSlope": "slope"}

@@ -10,9 +10,9 @@ from sympy import Symbol
 
 from sciml_bench.emit.context import Context, size_of
 from sciml_bench.emit.julia.body import JuliaPrinter, vector
-from sciml_bench.problem.language.operators import ARRAY_OPERATORS, MIRRORED, PERIODIC, Node, Shape
-from sciml_bench.problem.model import symbol, to_double
-from sciml_bench.problem.tables.control import Control
+from sciml_bench.spec.language.operators import ARRAY_OPERATORS, MIRRORED, PERIODIC, Node, Shape
+from sciml_bench.spec.model import symbol, to_double
+from sciml_bench.spec.tables.control import Control
 
 # Paths that drive an equation in Julia: the derivative of a path between two of its values, as a function of t.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sciml_bench.problem.language.operators import MIRRORED, PERIODIC, Node, Shape
+from sciml_bench.spec.language.operators import MIRRORED, PERIODIC, Node, Shape
 
 AXES = ("i", "j")
 

@@ -15,7 +15,7 @@ from sciml_bench.emit.julia.arrays import AXES, FlatArray, Place
 from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.targets import TARGETS
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     ARRAY_OPERATORS,
     At,
     Difference,
@@ -26,7 +26,7 @@ from sciml_bench.problem.language.operators import (
     Shape,
     Shift,
 )
-from sciml_bench.problem.model import Grid, symbol, to_double
+from sciml_bench.spec.model import Grid, symbol, to_double
 
 # Prints one scalar expression as Julia.
 
@@ -47,9 +47,9 @@ class JuliaPrinter(Printer):
         base, exponent = expr.base, expr.exp
         if exponent == -1:
             return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.CallResult:
+        if exponent == sympy.S.Half:
             return self._call("sqrt", base)
-        if exponent == -sympy.S.CallResult:
+        if exponent == -sympy.S.Half:
             return f"1/{self._call('sqrt', base)}"
         if not exponent.is_Integer and not base.is_nonnegative:
             return f"NaNMath.pow({self.code(base)}, {self.code(exponent)})"

@@ -11,7 +11,7 @@ from sympy import Symbol
 from sciml_bench.emit.context import Context, element_symbol
 from sciml_bench.emit.julia.arrays import AXES, FlatArray
 from sciml_bench.emit.julia.body import Body, JuliaPrinter, constant_names, is_elementwise
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     ARRAY_OPERATORS,
     PERIODIC,
     At,
@@ -29,7 +29,7 @@ from sciml_bench.problem.language.operators import (
     Where,
     shape_of,
 )
-from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
 
 # The elements of the state that each equation of a grid reads: the structure of the Jacobian.
 

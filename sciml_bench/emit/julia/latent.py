@@ -13,9 +13,9 @@ from sciml_bench.emit.julia.array_printer import ArrayPrinter, controls_source
 from sciml_bench.emit.julia.body import vector
 from sciml_bench.emit.julia.loss import less_data, residual_source, scaled, summed, term, weighted
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.batch import Given
-from sciml_bench.problem.language.operators import NetworkOutput, Node, shape_of
-from sciml_bench.problem.model import symbol, to_double
+from sciml_bench.spec.batch import Given
+from sciml_bench.spec.language.operators import NetworkOutput, Node, shape_of
+from sciml_bench.spec.model import symbol, to_double
 
 MOST_NUMBERS = 200_000
 """Most numbers that the data of all trajectories may have together: Julia would take minutes to read more of them."""

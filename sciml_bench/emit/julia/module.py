@@ -18,8 +18,8 @@ from sciml_bench.emit.julia.loss import loss_source, stacked_loss_source
 from sciml_bench.emit.julia.network import network_imports, network_sources
 from sciml_bench.emit.symbolic.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
-from sciml_bench.problem.language.operators import Node, TridiagonalSolve, Where
-from sciml_bench.problem.model import Problem, symbol
+from sciml_bench.spec.language.operators import Node, TridiagonalSolve, Where
+from sciml_bench.spec.model import Problem, symbol
 
 LARGEST_STATIC = 20
 """StaticArrays' own advice is to stay below a hundred elements in all; a Jacobian of 20 has 400, and compiles long."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from sciml_bench.emit.context import Context
-from sciml_bench.problem.language.operators import NetworkDivergence, NetworkGradient, NetworkOutput
-from sciml_bench.problem.model import symbol
-from sciml_bench.problem.network import Layer, Network
+from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradient, NetworkOutput
+from sciml_bench.spec.model import symbol
+from sciml_bench.spec.network import Layer, Network
 
 ACTIVATIONS = {
     "tanh": "tanh", "sin": "sin", "sigmoid": "sigmoid", "silu": "swish", "rbf": "rbf", "relu": "relu", "elu": "elu",

@@ -23,8 +23,8 @@ from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.symbolic.points import STEPPED, Points
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.symbolic.variation import derivatives, fresh
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.language.rebuilding import rebuilt
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.language.rebuilding import rebuilt
 
 _COMPILED = '@njit(error_model="numpy")'
 

@@ -18,9 +18,9 @@ from sciml_bench.emit.numba.fields import field_functions
 from sciml_bench.emit.symbolic.statements import needed, straight_line
 from sciml_bench.emit.symbolic.variation import Named, Tangent, Variation
 from sciml_bench.errors import UsageError
-from sciml_bench.problem.language.locality import why_not_local
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.language.locality import why_not_local
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.model import Problem
 
 _COMPILED = '@njit(error_model="numpy")'
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from sympy import Function
 
 from sciml_bench.emit.symbolic.statements import needed
-from sciml_bench.problem.language.operators import Item, Node
-from sciml_bench.problem.language.removable import without_removable_points, written_out
-from sciml_bench.problem.model import Definition, Problem, symbol
+from sciml_bench.spec.language.operators import Item, Node
+from sciml_bench.spec.language.removable import without_removable_points, written_out
+from sciml_bench.spec.model import Definition, Problem, symbol
 
 
 def in_elementary_functions(problem: Problem) -> Problem:

@@ -16,7 +16,7 @@ import sympy
 from sympy import Symbol
 from sympy.codegen.cfunctions import expm1, log1p
 
-from sciml_bench.problem.language.operators import Node
+from sciml_bench.spec.language.operators import Node
 
 MOST_TERMS = 400
 """Of one polynomial: products of sums are multiplied out term by term, and chains of them grow without bound."""
@@ -172,7 +172,7 @@ class Forms:
             if len(argument) > 1 and not is_affine(argument):
                 argument = self._unit(VALUE, argument)
             return reduce(self._product, [argument] * int(exponent))
-        kind = {-1: "reciprocal", sympy.S.CallResult: "sqrt"}.get(exponent, exponent)
+        kind = {-1: "reciprocal", sympy.S.Half: "sqrt"}.get(exponent, exponent)
         return self._unit(kind, argument)
 
     def _unit(self, kind: str | Node, argument: Polynomial) -> Polynomial:

@@ -17,8 +17,8 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
 from sciml_bench.emit.symbolic.slopes import HALF, SLOPES, slope
-from sciml_bench.problem.language.operators import Floor, Where
-from sciml_bench.problem.language.removable import Moment
+from sciml_bench.spec.language.operators import Floor, Where
+from sciml_bench.spec.language.removable import Moment
 
 #: SymPy functions of one argument that a program may contain, and the names they are printed under.
 UNARY = {

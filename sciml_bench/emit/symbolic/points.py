@@ -16,9 +16,9 @@ from sympy.core.parameters import distribute
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.symbolic.variation import fresh
-from sciml_bench.problem.language.operators import MIRRORED, PERIODIC, Difference, Laplacian, Node, Shift, Where
-from sciml_bench.problem.language.rebuilding import rebuilt
-from sciml_bench.problem.model import symbol, to_double
+from sciml_bench.spec.language.operators import MIRRORED, PERIODIC, Difference, Laplacian, Node, Shift, Where
+from sciml_bench.spec.language.rebuilding import rebuilt
+from sciml_bench.spec.model import symbol, to_double
 
 Table = NDArray[Any]
 
@@ -41,7 +41,7 @@ STEPPED = inspect.getsource(stepped)
 
 
 class Points:
-    """The points of a problem that :func:`~sciml_bench.problem.language.locality.why_not_local` does not refuse.
+    """The points of a problem that :func:`~sciml_bench.spec.language.locality.why_not_local` does not refuse.
 
     ``equations`` has an expression a field. They hold ``variables``, the symbols of field ``s`` at place ``k``, and
     ``fixed``, the symbols of values that each point has before anything is computed; parameters and t, and the

@@ -10,7 +10,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.symbolic.forms import ONE, Affine, Factors, Polynomial, as_form, flat, is_affine, without
-from sciml_bench.problem.language.operators import Node
+from sciml_bench.spec.language.operators import Node
 
 ENTRIES_PER_OPERATION = 4000
 """A product with a dense matrix of this many entries takes as long as starting an operation, about a microsecond."""

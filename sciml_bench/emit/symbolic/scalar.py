@@ -14,7 +14,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.activation import formula
-from sciml_bench.problem.language.operators import (
+from sciml_bench.spec.language.operators import (
     MIRRORED,
     PERIODIC,
     At,
@@ -38,8 +38,8 @@ from sciml_bench.problem.language.operators import (
     Where,
     shape_of,
 )
-from sciml_bench.problem.model import Definition, Problem, symbol
-from sciml_bench.problem.network import Layer, Network
+from sciml_bench.spec.model import Definition, Problem, symbol
+from sciml_bench.spec.network import Layer, Network
 
 Index = tuple[int, ...]
 
@@ -48,7 +48,7 @@ Index = tuple[int, ...]
 class ScalarSystem:
     """dy_i/dt = ``outputs[i]``, after the statements have been evaluated in order; ``t``, ``y`` and ``p`` are symbols.
 
-    Conditions in :class:`~sciml_bench.problem.language.operators.Where` may hold t, y and p; if they hold t alone, they
+    Conditions in :class:`~sciml_bench.spec.language.operators.Where` may hold t, y and p; if they hold t alone, they
     are constant between the problem's breakpoints.
     """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Rational
 
-from sciml_bench.problem.language.removable import DERIVATIVES
+from sciml_bench.spec.language.removable import DERIVATIVES
 
 if TYPE_CHECKING:
     from sciml_bench.emit.symbolic.graph import Graph

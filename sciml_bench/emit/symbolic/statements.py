@@ -9,7 +9,7 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.printer import Column, Others, Row, RowSum, Spread
-from sciml_bench.problem.language.operators import At, IndexedSum, Node, PairMatrix, Total
+from sciml_bench.spec.language.operators import At, IndexedSum, Node, PairMatrix, Total
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from sympy.logic.boolalg import BooleanFunction
 
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.symbolic.statements import straight_line
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.language.rebuilding import Size
-from sciml_bench.problem.model import symbol
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.language.rebuilding import Size
+from sciml_bench.spec.model import symbol
 
 # Derivatives of expressions as printed: where a function jumps, its derivative is the one-sided one.
 

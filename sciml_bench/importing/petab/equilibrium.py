@@ -10,8 +10,8 @@ import numpy as np
 from scipy.integrate import LSODA
 
 from sciml_bench.importing.python.refusals import Unsupported
-from sciml_bench.problem.model import Problem
-from sciml_bench.reference.probe import Span, spans
+from sciml_bench.references.probe import Span, spans
+from sciml_bench.spec.model import Problem
 
 #: Differences from the equilibrium shrink to exp(-40), which is below the precision of a double.
 _DECAY = 40.0

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.importing.python.trees import Key, Tree, Unclear, contents, detached, is_array, named, renamed
-from sciml_bench.problem.language.expression import FUNCTION_NAMES
-from sciml_bench.problem.reader import NAME
+from sciml_bench.spec.language.expression import FUNCTION_NAMES
+from sciml_bench.spec.reader import NAME
 
 TIMES = frozenset(("t", "time", "_t", "tt", "ti", "tau", "_"))
 _TAKEN = frozenset(("t", "pi", "sum", "dot", "laplacian", "interp", "grad", "divergence", *FUNCTION_NAMES))

@@ -10,7 +10,7 @@ from sciml_bench.models.emit.onnx import onnx_source
 from sciml_bench.models.emit.simplechains import simplechains_source
 from sciml_bench.models.emit.torch import torch_source
 from sciml_bench.models.model import Model
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.model import Problem
 
 EMITTERS = {
     "torch": torch_source, "jax": equinox_source, "keras": keras_source, "onnx": onnx_source, "lux": lux_source,

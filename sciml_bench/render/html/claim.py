@@ -11,13 +11,13 @@ from markupsafe import Markup, escape
 
 from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.tables.table import Column
-from sciml_bench.claims.claim import AT_LEAST, Claim, Figure
-from sciml_bench.claims.collection import of_run
-from sciml_bench.claims.judging import Judged, Measurement, judged
-from sciml_bench.claims.ruling import Finding, Ruling, claimed_words, rounded
-from sciml_bench.claims.selection import SETTINGS
 from sciml_bench.errors import ProblemError
-from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.planning.purpose import claimed_sides
+from sciml_bench.published_claims.claim import AT_LEAST, Claim, Figure
+from sciml_bench.published_claims.collection import of_run
+from sciml_bench.published_claims.judging import Judged, Measurement, judged
+from sciml_bench.published_claims.ruling import Finding, Ruling, claimed_words, rounded
+from sciml_bench.published_claims.selection import SETTINGS
 from sciml_bench.render.claims import (
     claimed_text,
     distance_text,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from sciml_bench.analysis.tables.table import Column
-from sciml_bench.claims.judging import Judged
-from sciml_bench.claims.ruling import Finding, Ruling, claimed_words
+from sciml_bench.published_claims.judging import Judged
+from sciml_bench.published_claims.ruling import Finding, Ruling, claimed_words
 from sciml_bench.render.claims import range_text, ruling_text
 from sciml_bench.render.html.claim import claim_table, claimed_range, ratio_interval, ruling_class
 from sciml_bench.render.html.document import document

@@ -18,9 +18,9 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 from sympy.printing.pretty.pretty_symbology import greek_unicode
 
-from sciml_bench.problem.language import operators as op
-from sciml_bench.problem.language.operators import Node
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec.language import operators as op
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.model import Problem
 
 # Expressions with more nodes than this are shown as they are written in the file.
 MAX_NODES = 3_000

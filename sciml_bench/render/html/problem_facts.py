@@ -24,8 +24,8 @@ from sciml_bench.render.html.table import Places, Table
 
 if TYPE_CHECKING:
     from sciml_bench.models.model import Layer, Model
-    from sciml_bench.problem import Problem
-    from sciml_bench.problem.model import Grid
+    from sciml_bench.spec import Problem
+    from sciml_bench.spec.model import Grid
 
 
 # The page's part on a model of the conventional track: layers in place of equations, and separate tables.
@@ -132,8 +132,8 @@ def problem_facts(
     problem = _loaded(str(entry["name"]), entry.get("file"))
     if isinstance(problem, str):
         return ProblemFacts(missing=problem)
-    from sciml_bench.problem import Problem
     from sciml_bench.render.html import mathml
+    from sciml_bench.spec import Problem
 
     if not isinstance(problem, Problem):
         return replace(model_facts(problem), codes=tuple(_codes(problem, traces, adapters, declared)))
@@ -181,7 +181,7 @@ def problem_facts(
 
 def _initial_values(problem: Problem) -> list[tuple[str, Any]]:
     """The initial values that are numbers, by their labels."""
-    from sciml_bench.problem.model import labels
+    from sciml_bench.spec.model import labels
 
     numbers = [state for state in problem.states if state.start is None]
     return [pair for state in numbers for pair in zip(labels(state.name, state.shape), state.initial, strict=True)]
@@ -196,7 +196,7 @@ def _grid_text(grid: Grid) -> str:
 
 def _loaded(name: str, file: Any) -> Problem | Model | str:
     """The problem, or the reason why it is not known here."""
-    from sciml_bench.problem import catalog
+    from sciml_bench.spec import catalog
 
     try:
         absent = file is not None and not Path(file).is_file()

@@ -9,7 +9,7 @@ from sciml_bench.analysis.comparison.compare import Compared, Comparison, compar
 from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
 from sciml_bench.analysis.tables.table import Column
 from sciml_bench.errors import StoreError
-from sciml_bench.plan.purpose import claimed_sides
+from sciml_bench.planning.purpose import claimed_sides
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render import comparison as text
 from sciml_bench.render.html.table import Entry, Table

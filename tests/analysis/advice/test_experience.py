@@ -21,7 +21,7 @@ from sciml_bench.analysis.advice.experience import (
     write,
 )
 from sciml_bench.errors import StoreError
-from sciml_bench.plan.problems import entry_named
+from sciml_bench.planning.problems import entry_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
 

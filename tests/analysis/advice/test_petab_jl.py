@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from analysis.test_recommendation import ADVISED, looked
+from analysis.advice.test_recommendation import ADVISED, looked
 from stubs import doses
 from stubs.reported import cell
 
 from sciml_bench.analysis.advice.petab_jl import compared, defaults
 from sciml_bench.analysis.advice.recommendation import recommendation
-from sciml_bench.problem import load_problem
-from sciml_bench.problem.model import Problem
 from sciml_bench.record.task import Cell
+from sciml_bench.spec import load_problem
+from sciml_bench.spec.model import Problem
 
 TEXT = """
 spec = 1

@@ -15,7 +15,7 @@ from sciml_bench.analysis.advice.competitors import MOST, nearest, replayed, wit
 from sciml_bench.analysis.advice.recommendation import of_problem, recommendation
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.plan.purpose import RACE, Advised
+from sciml_bench.planning.purpose import RACE, Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.task import WARM, Cell, Point

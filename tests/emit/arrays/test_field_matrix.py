@@ -11,8 +11,8 @@ from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.emit.arrays.field_matrix import LARGEST, has_field_matrix
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.model import Problem
 
 TARGET = "torch-arrays"
 HEAD = 'spec = 1\nname = "own"\ntitle = "Own"\n[time]\nt1 = 1\n'

@@ -15,8 +15,8 @@ from sciml_bench.emit.arrays.scalar_problems import WORTH, by_numbers, has_array
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.model import Problem
 
 TARGET = "torch-arrays"
 SCALAR = [name for name in catalog.equation_names() if has_arrays(catalog.load(name))]

@@ -12,8 +12,8 @@ from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
-from sciml_bench.problem import catalog, load_problem
-from sciml_bench.problem.model import Problem
+from sciml_bench.spec import catalog, load_problem
+from sciml_bench.spec.model import Problem
 
 skip_without("numba")
 

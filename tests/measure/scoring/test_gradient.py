@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from sciml_bench.measure.scoring.gradient import gradient_scores
-from sciml_bench.problem import catalog
 from sciml_bench.record.point import Scores
 from sciml_bench.record.task import Block, Point, Reference, Theta
-from sciml_bench.reference.truth import truth
+from sciml_bench.references.truth import truth
+from sciml_bench.spec import catalog
 
 BOUND = 0.1
 TIGHT, LOOSE = Point(1e-12, 1e-12), Point(1e-4, 1e-4)

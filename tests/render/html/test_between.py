@@ -9,7 +9,7 @@ from stubs import compared
 
 from sciml_bench.analysis.comparison.sides import read_side
 from sciml_bench.errors import StoreError
-from sciml_bench.plan.purpose import Claimed
+from sciml_bench.planning.purpose import Claimed
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.html.run_comparison import between
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from stubs import stored
 
-from sciml_bench.claims.judging import Judged
 from sciml_bench.cli.main import main
+from sciml_bench.published_claims.judging import Judged
 from sciml_bench.render.html.claims_page import claims_page, forest
 
 IDS = ("C05", "C21-first", "C23")

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sciml_bench.claims.claim import AT_LEAST, Figure
-from sciml_bench.claims.ruling import Finding, Ruling
+from sciml_bench.published_claims.claim import AT_LEAST, Figure
+from sciml_bench.published_claims.ruling import Finding, Ruling
 from sciml_bench.render.html.claim import drawn
 from sciml_bench.stats.ratio import Ratio
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 import sympy
 
-from sciml_bench.problem import catalog
-from sciml_bench.problem.load import load_problem
 from sciml_bench.render.html import mathml
+from sciml_bench.spec import catalog
+from sciml_bench.spec.load import load_problem
 
 KNOWN = {
     "math",

@@ -1,0 +1,204 @@
+"""One task on a machine of a cluster: carries out a unit of a run, and leaves the shard in the run's folder.
+
+``python -m sciml_bench.execution.cluster.task RUN UNIT``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import platform
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sciml_bench.engine.files import UNITS
+from sciml_bench.engine.unit import Unit
+from sciml_bench.errors import SciMLBenchError, StoreError
+from sciml_bench.execution.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
+from sciml_bench.execution.finished import Finished
+from sciml_bench.execution.owner import owned
+from sciml_bench.execution.session import terminable
+from sciml_bench.execution.shard import Shard, carry_out, environment_of
+from sciml_bench.host.doctor import examine
+from sciml_bench.host.doctor.finding import Status
+from sciml_bench.host.doctor.other_work import PASSING, other_work
+from sciml_bench.host.doctor.readings import gather
+from sciml_bench.host.lock import host_lock
+from sciml_bench.host.machine import pseudonym
+from sciml_bench.host.processes.parent import end_with_parent
+from sciml_bench.record.jsonl import append_line
+from sciml_bench.record.record import Record
+
+NODE = "SCIML_BENCH_NODE"
+"""The variable with a scheduler's name of this node."""
+
+_LOOKS, _PAUSE_S, _LOOK_S = 13, 5.0, 0.3
+_STOP_S = 1.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order for a task. With ``any_node`` a node that other work disturbs carries it out, too."""
+
+    run: str
+    unit: str
+    any_node: bool = False
+
+
+def command_of(order: Order) -> list[str]:
+    """The arguments of Python that carry out a task in another process, which ends with this one."""
+    return ["-m", __name__, order.run, order.unit, *(["--any-node"] if order.any_node else [])]
+
+
+def carry_out_task(order: Order) -> None:
+    """Carry out a unit of a run, and leave the shard, or the reason why there is none, in the run's folder."""
+    tasks = Path(order.run) / TASKS
+    task = TaskFolder.begin(tasks, order.unit)
+
+    def log(text: str) -> None:
+        with suppress(StoreError):
+            append_line(task.log_path, text)
+
+    start_s = time.monotonic()
+    with owned(task.folder), _stopping(task):
+        try:
+            with terminable():
+                end = _carried_out(order, task, log)
+        except KeyboardInterrupt:
+            end = End(Ending.INTERRUPTED, f"it was ended on {_node()}")
+        except SciMLBenchError as error:
+            end = End(Ending.FAILED, f"on {_node()}: {error}")
+        except Exception as error:
+            log(traceback.format_exc())
+            end = End(Ending.FAILED, f"on {_node()}: {type(error).__name__}: {error}")
+        log(f"{end.ending}{': ' if end.message else ''}{end.message}")
+        task.finish(dataclasses.replace(end, took_s=time.monotonic() - start_s))
+
+
+def _others(task: TaskFolder, unit_id: str) -> list[TaskFolder]:
+    """The other tasks of a unit, as they are now."""
+    found = tasks_of(task.folder.parent).get(unit_id, ())
+    return [other for other in found if other.number != task.number]
+
+
+def _gave_way(other: TaskFolder) -> End:
+    return End(Ending.GAVE_WAY, f"task {other.number} of this unit on {other.node} has it")
+
+
+@contextmanager
+def _stopping(task: TaskFolder) -> Iterator[None]:
+    """End this process as a scheduler does when the task is asked to stop."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_STOP_S):
+            if task.is_to_stop:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    thread = threading.Thread(target=watch, name="stop", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> End:
+    begun_s = time.time()
+    task.place(Machine(_node(), _job(), begun_s))
+    for other in _others(task, order.unit):
+        # A scheduler that put a task back may start it again while the first one still runs. Two that start at once may
+        # both measure, if the second one looks before the first one has signed: the run takes one of them.
+        if other.is_measured or (other.is_alive and other.number < task.number):
+            return _gave_way(other)
+    unit = Unit.read(Path(order.run) / UNITS / f"{order.unit}.json")
+    unit.check_version()
+    with host_lock(label=f"unit {unit}", wait_s=None, announce=log):
+        others = _others(task, order.unit)
+        for other in others:
+            # It had this machine meanwhile.
+            if other.is_measured:
+                return _gave_way(other)
+        disturbed_by = _disturbed_by()
+        task.place(Machine(_node(), _job(), begun_s, disturbed_by))
+        if unit.comparable and not order.any_node and (busy := _busy()):
+            return End(Ending.REFUSED, f"{_node()} is disturbed: {busy}")
+        host, environment = pseudonym(unit.plan_hash), environment_of(unit)
+        for other in reversed(others):
+            if _fits(other, unit, environment, host):
+                log(f"continues task {other.number}, which ended on this machine")
+                other.shard_path.rename(task.shard_path)
+                break
+        shard = Shard.begin(unit, task.shard_path, environment)
+
+        def show(place: int, total: int, record: Record) -> None:
+            log(str(Finished(place, total, record)))
+
+        carry_out(shard, host, show)
+    return End(Ending.MEASURED)
+
+
+def _fits(other: TaskFolder, unit: Unit, environment: dict[str, object], host: str) -> bool:
+    """Return whether the shard of an ended task was begun on this machine, in this environment."""
+    if other.is_alive or not other.shard_path.is_dir():
+        return False
+    try:
+        begun = Shard.begin(unit, other.shard_path, environment)
+        return not begun.is_whole and all(record.host == host for record in begun.records())
+    except StoreError:
+        return False
+
+
+def _disturbed_by() -> tuple[str, ...]:
+    """Everything that the doctor finds to disturb this node."""
+    readings = gather(_LOOK_S)
+    found = examine(readings) if readings.readable else []
+    return tuple(f"{each.title}: {each.found}" for each in found if each.status is Status.DISTURBS)
+
+
+def _busy() -> str:
+    """The other work that disturbs this node for a whole minute; empty if there is a quiet moment."""
+    found = list[str]()
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_PAUSE_S)
+        found = [f"{each.title}: {each.found}" for each in other_work() if each.id in PASSING]
+        if not found:
+            break
+    return "; ".join(found)
+
+
+def _node() -> str:
+    """The scheduler's name of this node, or its own."""
+    return os.environ.get("SLURMD_NODENAME") or os.environ.get(NODE) or platform.node()
+
+
+def _job() -> str:
+    """The scheduler's name of this task."""
+    array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID", "")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the task of the command line."""
+    parser = argparse.ArgumentParser(prog="sciml_bench.execution.cluster.task")
+    parser.add_argument("run")
+    parser.add_argument("unit")
+    parser.add_argument("--any-node", action="store_true")
+    end_with_parent()
+    carry_out_task(Order(**vars(parser.parse_args(arguments))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

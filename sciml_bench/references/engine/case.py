@@ -1,0 +1,258 @@
+"""A problem made ready for the engine."""
+
+from __future__ import annotations
+
+import bisect
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from flint import arb, fmpq
+from sympy import Expr, Symbol
+
+from sciml_bench.emit.symbolic.graph import UnsupportedExpression
+from sciml_bench.emit.symbolic.scalar import ScalarSystem, scalarise
+from sciml_bench.references.confirmation.differences import Direction
+from sciml_bench.references.engine.around import Around
+from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
+from sciml_bench.references.engine.moving import jump_movers
+from sciml_bench.references.engine.numbers import exact, matching_digits, precision
+from sciml_bench.references.engine.objective import DeclaredLoss, Objective, Rows, factors, phi, phi_slope
+from sciml_bench.references.engine.radau import Start
+from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.spec.discontinuities.decision import Decider
+from sciml_bench.spec.discontinuities.roots import Span
+from sciml_bench.spec.discontinuities.switch import shown
+from sciml_bench.spec.model import Loss, Problem, to_double
+
+# The loss of one trajectory that looks at more than its states: expressions of them and of theta, data, a label.
+
+
+@dataclass(frozen=True)
+class ObservedLoss:
+    """The loss of a problem, see :class:`~sciml_bench.spec.model.Loss`; numbers are doubles, as adapters have them.
+
+    ``targets`` are flat, saved time by saved time, if the trajectory has its own.
+    """
+
+    loss: Loss
+    around: Around
+    targets: tuple[float, ...]
+    label: int
+
+    @classmethod
+    def of(cls, problem: Problem, around: Around) -> ObservedLoss:
+        """The loss of a problem of one trajectory."""
+        data = {given.name: given.rows[0] for given in problem.given}
+        label = int(data[problem.loss.label][0]) if problem.loss.label else 0
+        return cls(problem.loss, around, data.get(problem.loss.given, ()), label)
+
+    def value(self, rows: Rows, p: Sequence[arb] = ()) -> arb:
+        """The weighted sum over the saved times, and the penalty."""
+        total = arb(0)
+        for k, row in self._rows(rows):
+            total += self._value(self.around.observed(row, p, k), k, len(rows) - 1)
+        return (total * arb(self.loss.weight) + self.around.penalty(p)).mid()
+
+    def slope(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb] = ()) -> list[arb] | None:
+        """Derivative of the loss with respect to one saved state."""
+        if self.loss.at == "end" and k != last:
+            return None
+        return self.around.pull_observed(row, p, self._seed(row, k, last, p), k)[0]
+
+    def direct(self, rows: Rows, p: Sequence[arb]) -> list[arb]:
+        """Derivative with respect to the parameters, of the penalty and of what reads the states."""
+        total = self.around.pull_start(p, [arb(0)] * len(rows[0]), penalty=1)
+        for k, row in self._rows(rows):
+            _, share = self.around.pull_observed(row, p, self._seed(row, k, len(rows) - 1, p), k)
+            if share is not None:
+                total = [(a + b).mid() for a, b in zip(total, share, strict=True)]
+        return total
+
+    def _rows(self, rows: Rows) -> Iterator[tuple[int, Sequence[arb]]]:
+        first = 0 if self.loss.at == "saved" else len(rows) - 1
+        yield from enumerate(rows[first:], start=first)
+
+    def _residuals(self, seen: Sequence[arb], k: int, last: int) -> list[arb]:
+        n = len(seen)
+        if self.targets:
+            start = k * n if self.loss.at == "saved" else 0
+            targets: Sequence[float] = self.targets[start : start + n]
+        else:
+            targets = self.loss.target_at(k)
+        return [(a - arb(b)) * factor for a, b, factor in zip(seen, targets, factors(self.loss, k), strict=True)]
+
+    def _value(self, seen: Sequence[arb], k: int, last: int) -> arb:
+        if self.loss.kind == "cross_entropy":
+            return sum((score.exp() for score in seen), arb(0)).log() - seen[self.label]
+        return sum((phi(self.loss.kind, residual) for residual in self._residuals(seen, k, last)), arb(0))
+
+    def _seed(self, row: Sequence[arb], k: int, last: int, p: Sequence[arb]) -> list[arb]:
+        """Derivative with respect to the observed values at one saved time."""
+        seen, weight = self.around.observed(row, p, k), arb(self.loss.weight)
+        if self.loss.kind == "cross_entropy":
+            powers = [score.exp() for score in seen]
+            total = sum(powers, arb(0))
+            return [(weight * (power / total - int(i == self.label))).mid() for i, power in enumerate(powers)]
+        residuals = self._residuals(seen, k, last)
+        return [
+            (weight * phi_slope(self.loss.kind, residual) * factor).mid()
+            for residual, factor in zip(residuals, factors(self.loss, k), strict=True)
+        ]
+
+
+#: More unknowns than this are not attempted.
+MAX_STATES = 3000
+#: Systems with more unknowns than this are discretised fields, or alike.
+LARGE = 40
+_START_BITS = 512
+
+
+class Case:
+    """A problem's dynamics, its numbers at any precision, and its closed forms."""
+
+    def __init__(self, problem: Problem, like: Case | None = None):
+        """Emit the problem for the engine; ``like`` is a case of another trajectory of the same problem.
+
+        Raises:
+            ReferenceFailure: the problem is too large, or holds what the engine cannot evaluate.
+        """
+        if problem.n_states > MAX_STATES:
+            raise ReferenceFailure(
+                f"'{problem.name}' has {problem.n_states} unknowns; the reference engine takes at most {MAX_STATES}."
+                " Take a coarser grid, or compare against a tight double-precision solution."
+            )
+        self.problem = problem
+        self.around: Around | None = None
+        # A path through data is part of the equation itself, which then differs for each trajectory.
+        if like is not None and not problem.controls:
+            self.system, self.dynamics = like.system, like.dynamics
+            self.around = None if like.around is None else like.around.of(problem)
+            return
+        try:
+            self.system: ScalarSystem = scalarise(problem)
+            unsettled = "; ".join(str(moving) for moving in problem.switching.unsettled if moving.of_states)
+            self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints, problem.p, unsettled)
+            if problem.latent:
+                self.around = Around(problem)
+        except UnsupportedExpression as error:
+            raise ReferenceFailure(f"no reference can be computed for '{problem.name}': {error}") from error
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """Declared size of each component, shape (n_states,)."""
+        return np.array([value for state in self.problem.states for value in state.scale])
+
+    @cached_property
+    def start(self) -> Start:
+        """Initial state and parameters, at more precision than any computation uses."""
+        with precision(_START_BITS):
+            p = tuple(exact(value) for value in self.problem.p)
+            if self.around is None:
+                y0 = tuple(exact(value) for value in self.problem.y0)
+            else:
+                y0 = tuple(self.around.initial(p))
+        return Start(y0, p, self.scale, self.around)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The declared loss."""
+        if self.around is None:
+            return DeclaredLoss(self.problem.loss)
+        return ObservedLoss.of(self.problem, self.around)
+
+    @cached_property
+    def jump_movers(self) -> tuple[str, ...]:
+        """The labels of the parameters that move the time of a jump."""
+        return jump_movers(self.problem, self.system)
+
+    @cached_property
+    def theta_sizes(self) -> tuple[arb, ...]:
+        """Size of each component of theta, as the problem says, at more precision than any computation uses."""
+        with precision(_START_BITS):
+            return tuple(exact(size) for size in self.problem.theta_sizes)
+
+    @property
+    def smallest(self) -> float:
+        """The fraction of its declared scale below which a component counts as zero.
+
+        In large systems fronts run into regions where a field is zero except for rounding.
+        """
+        return 1e-32 if self.problem.n_states <= LARGE else 1e-20
+
+    def unit_directions(self) -> list[Direction]:
+        """One direction for each component of theta, as long as the component is large."""
+        return [
+            self._direction(label, [size if k == i else arb(0) for k in range(len(self.theta_sizes))])
+            for i, (label, size) in enumerate(zip(self.problem.theta_labels, self.theta_sizes, strict=True))
+        ]
+
+    def random_directions(self, count: int, seed: int) -> list[Direction]:
+        """Seeded directions with every component between −1 and 1 times its size, in steps of 1/1000."""
+        generator = random.Random(seed)
+        return [
+            self._direction(
+                f"random direction {k + 1} of seed {seed}",
+                [size * arb(fmpq(generator.randint(-1000, 1000), 1000)) for size in self.theta_sizes],
+            )
+            for k in range(count)
+        ]
+
+    def _direction(self, label: str, theta: list[arb]) -> Direction:
+        if self.problem.wrt == "parameters":
+            return Direction(label, (arb(0),) * self.problem.n_states, tuple(theta))
+        return Direction(label, tuple(theta), (arb(0),) * self.problem.n_parameters)
+
+    def exact_rows(self) -> list[list[arb]] | None:
+        """The exact solution at the saved times, where the problem declares one."""
+        if not self.problem.exact:
+            return None
+        # Exact solutions are elementwise like equations, and are written out in the same way.
+        system = scalarise(replace(self.problem, equations=self.problem.exact))
+        values = dict(zip(system.p, self.problem.p, strict=True))
+        outputs = [expr.xreplace(values) for expr in system.rhs]
+        return [[self._at(expr, system.t, time) for expr in outputs] for time in self.problem.save_times]
+
+    def _at(self, expr: Expr, t: Symbol, time: Expr) -> arb:
+        """A function of the time at one time."""
+        span = Span(self.problem.t0, self.problem.t1)
+        try:
+            return exact(Decider(t, {}).resolved(expr.xreplace({t: time}), span))
+        except ValueError as error:
+            raise ReferenceFailure(
+                f"the exact solution of '{self.problem.name}' has no value at t = {shown(time)}: {error}"
+            ) from error
+
+    def invariant_digits(self, rows: Sequence[tuple[arb, ...]]) -> dict[str, float]:
+        """Return how many digits each invariant keeps over the saved times, relative to the magnitudes of its terms."""
+        digits: dict[str, float] = {}
+        for name, expr in self.system.invariants.items():
+            function = _Function(replace(self.system, outputs=(expr,)), self.problem)
+            first, _ = function(self.problem.t0, self.start.y0, self.start.p)
+            matches = []
+            for time, row in zip(self.problem.save_times, rows, strict=True):
+                value, magnitude = function(time, row, self.start.p)
+                matches.append(matching_digits(value, first, float(magnitude)))
+            digits[name] = min(matches)
+        return digits
+
+
+class _Function:
+    """A scalar function of t, y and p, and the sum of the magnitudes of its first-order terms in y."""
+
+    def __init__(self, system: ScalarSystem, problem: Problem):
+        try:
+            dynamics = Dynamics(system, problem.t0, problem.t1, problem.breakpoints, problem.p)
+        except UnsupportedExpression as error:
+            raise ReferenceFailure(f"an invariant of '{problem.name}' cannot be evaluated: {error}") from error
+        self.segments = dynamics.segments()
+        self.ends = [to_double(end) for end in dynamics.ends]
+
+    def __call__(self, t: Expr, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, arb]:
+        time = exact(t)
+        segment = self.segments[min(bisect.bisect_left(self.ends, to_double(t)), len(self.ends) - 1)]
+        value = segment.rhs(time, y, p)[0]
+        slopes, _ = segment.pullback(time, y, p, [arb(1)])
+        return value, sum((abs(a * b) for a, b in zip(slopes, y, strict=True)), arb(0)).mid()

@@ -1,0 +1,192 @@
+"""The evidence: the lines of a run's file as read, and its plan and environment."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from sciml_bench.adapters.base import INFERENCE
+from sciml_bench.errors import StoreError
+from sciml_bench.host.environments import pins
+from sciml_bench.planning.cells import Planned, Slot, blocks, count
+from sciml_bench.planning.plan import plan_hash
+from sciml_bench.planning.purpose import SCREEN
+from sciml_bench.record.codec import parse
+from sciml_bench.record.decode_error import UnknownMember
+from sciml_bench.record.jsonl import numbered_lines, unsealed
+from sciml_bench.record.record import Record, fields_of
+from sciml_bench.record.task import AT, CALLS, SOLVE, Cell
+
+# The rules, read from their file.
+
+
+class Severity(StrEnum):
+    """The consequence of a violation: the record does not count, or its reader should know."""
+
+    INVALID = "invalid"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: its requirement and how to fix a violation."""
+
+    id: str
+    title: str
+    demand: str
+    cure: str
+    severity: Severity
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A set of rules under one name. ``rules`` by id, in the order of the file."""
+
+    name: str
+    rules: dict[str, Rule]
+
+
+@cache
+def edition() -> Edition:
+    """The rules of this version."""
+    text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    rules = [Rule(**{**entry, "severity": Severity(entry["severity"])}) for entry in data["rule"]]
+    return Edition(data["edition"], {rule.id: rule for rule in rules})
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of ``records.jsonl``. ``number`` counts from 1.
+
+    ``record`` is ``None`` if the line cannot be read as one; ``refused`` then holds the id of the broken rule, and the
+    finding. ``checksum`` says whether the line is as it was written; ``None`` without one.
+    """
+
+    number: int
+    data: Mapping[str, Any]
+    record: Record | None
+    refused: tuple[str, str] | None = None
+    checksum: bool | None = None
+
+    @property
+    def label(self) -> str:
+        """The label of the line's cell, or its number if it has none."""
+        cell = self.data.get("cell")
+        try:
+            return self.record.cell.label if self.record else Cell(**cell).label if cell else f"line {self.number}"
+        except (TypeError, ValueError):
+            return f"line {self.number}"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """The promises of a run's plan, the environments of its machines by hash, and its lock files by name."""
+
+    plan: Mapping[str, Any]
+    environments: Mapping[str, Mapping[str, Any]]
+    locks: Mapping[str, bytes]
+
+    @classmethod
+    def of(
+        cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], locks: Mapping[str, bytes]
+    ) -> Intent:
+        """The intent of a plan.
+
+        Raises:
+            StoreError: the plan is incomplete.
+        """
+        intent = cls(plan, environments, locks)
+        try:
+            _ = intent.cells, intent.spec_hashes, intent.places, plan_hash(plan)
+            profile = plan["profile"]
+            _ = profile["name"], profile["comparable"], profile["rtols"], plan["settings"]["threads"]
+            _ = profile["sampling"]["steady_calls"], profile["sampling"]["max_steady_calls"]
+            _ = [(entry["reason"], count(entry["cells"])) for entry in plan["skipped"]]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"plan.json is not a plan of this version ({type(error).__name__}: {error}). Verify the run with the "
+                "version of sciml-bench that made it, or restore plan.json from a copy."
+            ) from error
+        return intent
+
+    def packages(self, record: Record) -> Mapping[str, str]:
+        """The installed packages of a record's cell: of its named environment, if that has a lock, or of the run's."""
+        adapter = record.cell.adapter
+        lock = self.locks.get(f"environments/{adapter.partition(AT)[2]}.txt")
+        if lock is None or f"{adapter}/Manifest.toml" in self.locks:
+            installed = self.environments.get(record.environment_hash, {}).get("packages", {})
+            return {canonicalize_name(name): version for name, version in installed.items()}
+        return pins(lock.decode(errors="replace"))
+
+    @cached_property
+    def cells(self) -> dict[str, Mapping[str, Any]]:
+        """The planned cells by their identity."""
+        return {entry["cell_id"]: entry for entry in self.plan["cells"]}
+
+    def tolerances(self, label: str) -> tuple[tuple[float, float], ...]:
+        """The relative and absolute tolerances of a cell: the profile's ladder, or a claim's."""
+        purpose = self.plan.get("claimed") or self.plan.get("advised") or {}
+        own = purpose.get("points", {}).get(label)
+        if own is not None:
+            return tuple((rtol, atol) for rtol, atol in own)
+        return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
+
+    @property
+    def is_screening(self) -> bool:
+        """Return whether the run looks at every way of a problem until it is accurate enough."""
+        return (self.plan.get("advised") or {}).get("stage") == SCREEN
+
+    def calls(self, record: Record) -> tuple[str, ...]:
+        """The calls that the plan requests for the cell of a record; earlier plans only give the sensitivity."""
+        told = self.cells.get(record.cell_id, {}).get("calls")
+        if told is None:
+            return (SOLVE,) if record.cell.sensitivity == INFERENCE else CALLS
+        return tuple(told)
+
+    @cached_property
+    def spec_hashes(self) -> dict[str, str]:
+        """The hash of each problem's specification."""
+        return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
+
+    @cached_property
+    def places(self) -> dict[tuple[str, int], tuple[int, Slot]]:
+        """The place of each cell and block in the seeded order: its place in the whole run, and its slot."""
+        planned = [Planned(Cell(**item["cell"]), item["division"], item["group"]) for item in self.plan["cells"]]
+        ids = [entry["cell_id"] for entry in self.plan["cells"]]
+        order = blocks(planned, self.plan["profile"]["processes"], self.plan["settings"]["seed"])
+        return {(ids[slot.index], slot.block): (place, slot) for place, slot in enumerate(order)}
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """The lines of a file, one at a time; a line that is not a record is marked, and the rest is read."""
+    for number, text in numbered_lines(path):
+        yield _line(number, text)
+
+
+def _line(number: int, text: bytes) -> Line:
+    try:
+        data = parse(text)
+    except ValueError as error:
+        cut = "" if text.endswith(b"\n") else " (the line is cut off)"
+        return Line(number, {}, None, ("lines", f"{error}{cut}"))
+    if not isinstance(data, dict):
+        return Line(number, {}, None, ("lines", "not a JSON object"))
+    checksum = unsealed(data, text)
+    try:
+        fields_of(data)
+    except ValueError as error:
+        return Line(number, data, None, ("schema", str(error)))
+    try:
+        return Line(number, data, Record.from_dict(data), checksum=checksum)
+    except UnknownMember as error:
+        return Line(number, data, None, ("outcome", str(error)))
+    except ValueError as error:
+        return Line(number, data, None, ("lines", str(error)))
