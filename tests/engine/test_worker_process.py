@@ -246,7 +246,7 @@ def test_time_limit_runs_from_the_last_event(monkeypatch: pytest.MonkeyPatch):
         now[0] += 1.5
 
     monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
-    monkeypatch.setattr(watch, "Patience", functools.partial(Deadline, now_s=lambda: now[0]))
+    monkeypatch.setattr(watch, "Deadline", functools.partial(Deadline, now_s=lambda: now[0]))
     lines = "".join(f"print({encode(Enter(name))!r}, flush=True)\n" for name in "abcdef")
     command = [sys.executable, "-S", "-c", READ_TASK + lines + tells(*POINTS, OK)]
     measurement = measure_cell(stub_task(), Limits(timeout_s=2.0), on_event=pass_time, command=command)
@@ -282,7 +282,7 @@ def test_reports_that_waited_while_this_process_was_stopped_count(monkeypatch: p
 
     monkeypatch.setattr(Deadline, "look", look_late)
     monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
-    monkeypatch.setattr(watch, "Patience", functools.partial(Deadline, now_s=lambda: now[0]))
+    monkeypatch.setattr(watch, "Deadline", functools.partial(Deadline, now_s=lambda: now[0]))
     script = "".join(f"print({line!r}, flush=True)\n" for line in (*POINTS, OK))
     assert measured(script, Limits(timeout_s=5.0)).outcome is Outcome.OK
 

@@ -116,8 +116,7 @@ def test_a_cell_of_both_settings_is_read_at_the_stated_tolerances_as_published()
     told = plan([FAST, SLOW])
     told |= {
         "claimed": {
-            "claim": "C03",
-            "cells": {name: where.label for name, where in sides.items()},
+            "claims": {"C03": {name: where.label for name, where in sides.items()}},
             "points": {
                 FAST.label: [[stated.rtol, stated.atol], [1e-4, 1e-4], [1e-6, 1e-6]],
                 SLOW.label: [[1e-4, 1e-4], [1e-6, 1e-6], [1e-7, 1e-9]],

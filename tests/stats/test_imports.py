@@ -10,7 +10,7 @@ from pathlib import Path
 import sciml_bench.stats
 
 MODULES = sorted(path.stem for path in Path(sciml_bench.stats.__file__).parent.glob("*.py") if path.stem != "__init__")
-HEAVY = {"across", "bootstrap", "trials"}
+HEAVY = {"aggregate", "bootstrap", "error_rates"}
 
 
 def loaded_by(modules):

@@ -8,7 +8,11 @@ from typing import Any
 
 from stubs.points import changed
 
+from sciml_bench.adapters import registry
+from sciml_bench.adapters.base import Method
+from sciml_bench.adapters.declared import Declared
 from sciml_bench.planning.profiles import profile_named
+from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Record
@@ -89,6 +93,17 @@ def record(which: Cell, points: list[PointResult], *, block: int = 0, **changes:
     return dataclasses.replace(made, **changes)
 
 
+def _declarations(cells: list[Cell]) -> dict[str, Any]:
+    """The declarations of the cells' adapters, without methods and adapters that nobody declares."""
+    used: dict[str, dict[str, Method]] = {}
+    for which in cells:
+        if which.adapter in registry.BUILT_IN:
+            known = {method.name: method for method in registry.adapter(which.adapter).methods}
+            methods = used.setdefault(which.adapter, {})
+            methods |= {which.method: known[which.method]} if which.method in known else {}
+    return {name: encode(Declared.of(registry.adapter(name), methods)) for name, methods in used.items()}
+
+
 def plan(
     cells: list[Cell],
     *,
@@ -109,6 +124,7 @@ def plan(
              "division": "idiomatic", "group": "", "estimated_s": 1.0}
             for which in cells
         ],
+        "adapters": _declarations(cells),
         "skipped": [
             {"reason": reason, "outcome": None, "cells": ["x"] * count} for reason, count in Counter(skipped).items()
         ],

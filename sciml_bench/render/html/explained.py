@@ -82,7 +82,7 @@ class Explained:
     headline: str
     verdict: str
     measured: str
-    explain_slowdown: Slowdown | None
+    gap: Slowdown | None
     items: tuple[Item, ...]
     places: tuple[Entry, Entry]
 
@@ -118,7 +118,7 @@ def explained(
             headline=_headline(between, standing),
             verdict=standing.judgement.verdict.value if standing else "",
             measured=_measured(standing),
-            explain_slowdown=between,
+            gap=between,
             items=checklist(side(found.fastest), side(row), target, found.quantity),
             places=(places.entry(found.fastest.summary.cell_id), places.entry(row.summary.cell_id)),
         )
