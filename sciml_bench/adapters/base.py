@@ -96,7 +96,8 @@ class ProblemTraits:
     - ``input_derivatives``: the right-hand side differentiates a network;
     - ``latent``: initial values or the loss depend on theta, or on data of the trajectories;
     - ``controlled``: a path through data, or a Brownian motion, drives the equation;
-    - ``stochastic``: drift and noise matrix are separate; ``arrays``: states or definitions are vectors or fields.
+    - ``stochastic``: drift and noise matrix are separate; ``arrays``: states or definitions are vectors or fields;
+    - ``events``: the state changes at times that the solution decides, or that the file gives.
 
     ``functions`` are those in the equations by name, with ``where`` if they branch. ``not_local`` is the reason why
     fields are not computed point by point from near points, empty if they are. ``layers`` belong to a model. ``stiff``
@@ -124,6 +125,7 @@ class ProblemTraits:
     layers: tuple[Layer, ...] = ()
     probed: Probed | None = None
     n_saved: int = 1
+    events: bool = False
 
     @property
     def n_theta(self) -> int:
@@ -195,7 +197,8 @@ class Adapter:
     files that pin further dependencies of its workers. ``script`` names the function that writes a script. Every task
     of it has the ``options``, for its program. ``environment`` returns the same adapter in an environment that has a
     name, or raises ``UsageError``; without it, such an environment is one of Python packages. ``interpreter`` is the
-    Python of its workers, if it is not the one of this process.
+    Python of its workers, if it is not the one of this process. ``event_program`` is the location of
+    the program for problems with events, empty if it takes no such problems.
     """
 
     name: str
@@ -226,6 +229,11 @@ class Adapter:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: Callable[[str], Adapter] | None = None
     interpreter: str = ""
+    event_program: str = ""
+
+    def program_for(self, facts: ProblemTraits) -> str:
+        """The location of the program for a problem with these facts."""
+        return self.event_program if facts.events else self.program
 
     def target_of(self, cell: Cell) -> str:
         """The emitter's target of a cell."""
@@ -240,6 +248,8 @@ class Adapter:
         """Return why a cell cannot run on a problem with these facts; ``None`` if it can."""
         if cell.saving == LANDING and facts.n_saved == 1:
             return "the only saved time is the end of the solve, where the last step ends in any case"
+        if facts.events and not self.event_program:
+            return "its adapter takes no problems with events"
         return self.refusal(cell, facts)
 
     def method(self, name: str) -> Method:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def doctor(window_s: float = 1.0) -> tuple[Finding, ...]:
-    """Look for what makes timings noisy on this machine, the most disturbing first; nothing is changed.
+    """Look for sources of timing noise on this machine, the most disturbing first; nothing is changed.
 
-    ``finding.found``, ``finding.why`` and ``finding.cure`` say what was found, why it matters, and how to remove it. Rates are sampled for ``window_s`` seconds.
+    ``finding.found``, ``finding.why`` and ``finding.cure`` say what disturbs, why it matters, and how to remove it.
+    Rates are sampled for ``window_s`` seconds.
 
     >>> {finding.status.value for finding in api.doctor(0.1)} <= {"disturbs", "note", "fine", "unknown"}
     True

@@ -17,14 +17,14 @@ Say = Callable[[str], object]
 
 
 def reference(name: Path | str) -> StoredReference:
-    """Return the certified reference of a problem, computed and kept if none is stored.
+    """Return the certified reference of a problem, computed and kept if it is missing.
 
     Numbers are decimal strings: ``found.solution`` a row for each of ``found.times``, ``found.gradient`` of the loss by
     the parameters named in ``found.theta``; ``found.solution_digits`` and ``found.gradient_digits`` are certified.
 
     >>> found = api.reference("robertson")
     >>> found.states, found.solution[-1][0][:12]
-    (['y1', 'y2', 'y3'], '0.6172348823')
+    (['y1', 'y2', 'y3'], '0.0178659211')
 
     Raises:
         ReferenceFailure: it cannot be certified, with the reason.
@@ -64,7 +64,7 @@ def check_reference(name: Path | str, *, limit_s: float = float("inf"), say: Say
     all agree.
 
     Raises:
-        UsageError: there is no reference.
+        UsageError: no reference is stored.
         ReferenceFailure: the new computation fails.
     """
     from sciml_bench.references.check import check

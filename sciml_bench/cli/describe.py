@@ -146,6 +146,11 @@ def _print_equations(told: dict[str, Any]) -> None:
         click.echo(f"  {name} = {text}")
     for name, text in told["equations"].items():
         click.echo(f"  d{name}/dt = {text}")
+    for event in told["events"]:
+        when = f"{event['when']} passes zero" if event["when"] else f"t = {', '.join(event['at'])}"
+        way = f" ({event['direction']})" if event["direction"] in ("rising", "falling") else ""
+        resets = ", ".join(f"{name} becomes {text}" for name, text in event["reset"].items())
+        click.echo(f"  event {event['name']}: when {when}{way}, {resets}")
     for name, text in told["implicit"].items():
         click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sciml_bench.spec import Problem
+    from sciml_bench.spec.event import Event
     from sciml_bench.spec.network import Network
     from sciml_bench.spec.tables.control import Control
 
@@ -35,6 +36,7 @@ def facts(problem: Problem) -> dict[str, Any]:
         **_seen(problem),
         "definitions": {item.name: item.text or str(item.expr) for item in problem.definitions},
         "equations": dict(problem.equation_texts),
+        "events": [_event(event) for event in problem.events],
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
         "n_parameters": problem.n_parameters,
@@ -76,6 +78,19 @@ def _seen(problem: Problem) -> dict[str, Any]:
         },
         "probe": None if found.probed is None or suits is None else found.probed.told,
         "recommended": None if suits is None else "explicit" if suits else "implicit",
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    """An event, as plain values; expressions as in the file."""
+    from sciml_bench.spec.discontinuities.switch import shown
+
+    return {
+        "name": event.name,
+        "when": event.texts.get(event.name),
+        "direction": None if event.when is None else event.way,
+        "at": [shown(t) for t in event.at],
+        "reset": {name: event.texts[f"{event.name}.{name}"] for name in event.reset},
     }
 
 

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "nonstiff": ("sciml_bench.cli.run:nonstiff", "Run the suite of non-stiff problems."),
     "neural": ("sciml_bench.cli.run:neural", "Run the suite of neural and universal differential equations."),
     "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
+    "events": ("sciml_bench.cli.run:events", "Run the suite of problems whose state jumps at events."),
     "conventional": (
         "sciml_bench.cli.run:conventional",
         "Run the suite of conventional models, a CNN and transformers among them.",

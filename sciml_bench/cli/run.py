@@ -107,6 +107,11 @@ conventional = _suite_verb(
 pde = _suite_verb("pde", "Run the suite of discretised partial differential equations. The same as `run --suite pde`.")
 
 
+events = _suite_verb(
+    "events", "Run the suite of problems whose state jumps at events. The same as `run --suite events`."
+)
+
+
 def _run(
     selection: dict[str, Any],
     words: tuple[str, ...],

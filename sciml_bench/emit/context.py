@@ -21,7 +21,7 @@ _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
     "parameter_jacobian", "linearised", "f", "j", "f_p", "loss_gradient", "explicit_terms", "implicit_terms",
     "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix",
-    "spread", "J", "nn", "eqx", "jax", "gradient_of", "divergence",
+    "spread", "J", "nn", "eqx", "jax", "gradient_of", "divergence", "events", "event_slopes", "EVENTS",
 }  # fmt: skip
 
 _RESERVED_AROUND = {
@@ -299,6 +299,8 @@ def size_of(shape: Shape) -> int:
 
 def _expressions(problem: Problem) -> list[Node]:
     inside = [definition.expr for definition in problem.definitions] + list(problem.equations.values())
+    for event in problem.events:
+        inside += [*event.reset.values(), *(() if event.when is None else (event.when,))]
     return [*inside, *problem.latent_expressions]
 
 

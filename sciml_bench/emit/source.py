@@ -13,6 +13,8 @@ from sciml_bench.emit.arrays.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.arrays.scalar_problems import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.diffsl import diffsl_functions
+from sciml_bench.emit.events import TARGETS as EVENT_TARGETS
+from sciml_bench.emit.events import event_sources
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
 from sciml_bench.emit.loss import diffusion_source, loss_source
@@ -113,6 +115,8 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
         UsageError: the target has no way to write the problem.
     """
     problem = in_elementary_functions(problem)
+    if problem.events and target not in EVENT_TARGETS:
+        raise UsageError(f"events of '{problem.name}' are not emitted for {target}")
     if target == "julia":
         return julia_source(problem)
     chosen = TARGETS[target]
@@ -148,6 +152,8 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
         functions.append(scalar_jacobian_source(context, gradients) if scalar else array_jacobian_source(context))
     elif chosen.jacobian and problem.all_scalar and not context.target.batched:
         functions.append(scalar_jacobian_source(context))
+    if problem.events:
+        functions += event_sources(context)
     # The header comes last: the functions above have said which constants and imports they need.
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
 

@@ -47,10 +47,11 @@ def newest_of_each(out: Path) -> dict[str, Run]:
 
 
 def tested(names: Iterable[Path | str], out: Path) -> list[tuple[Tested, Run]]:
-    """The claims of these runs, or each claim with its newest run below ``out``, or else in its folder ``claims``.
+    """The claims of these runs, or each claim with its newest run below ``out``, without one there in its folder
+    ``claims``.
 
     Raises:
-        UsageError: there is no run of a claim.
+        UsageError: no run of a claim was found.
     """
     chosen = [find_run(name, out) for name in names]
     if chosen:

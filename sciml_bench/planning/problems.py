@@ -131,6 +131,7 @@ class PlannedProblem:
             not_local=_not_local(problem),
             probed=_probed(problem),
             n_saved=len(problem.numbers().save_times),
+            events=bool(problem.events),
         )
 
     def _facts_of_model(self) -> ProblemTraits:
@@ -151,6 +152,9 @@ class PlannedProblem:
 
 
 def _probed(problem: Problem) -> Probed | None:
+    if problem.events:
+        # The probe integrates the equations alone.
+        return None
     from sciml_bench.references.probe import probed
 
     return probed(problem)

@@ -85,7 +85,7 @@ class TaskFactory:
         loosest = max((point.rtol for point in (*points, *self.profile.points)), default=0.0)
         return Task(
             cell=cell,
-            program=self.adapters[cell.adapter].program,
+            program=self.adapters[cell.adapter].program_for(self.entries[cell.problem].facts),
             source=self.source(cell),
             numbers=self._numbers_of(cell.problem),
             points=points,

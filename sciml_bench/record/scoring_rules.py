@@ -1,6 +1,6 @@
 """The rules by which a worker accepts a point, numbered, so that a record says by which it was judged.
 
-1: the error of a gradient is that of all components as one vector, of the raw gradient; no component is named.
+1: a gradient has one error, of all components of the raw gradient as one vector; no component is named.
 2: it is the worst error of one component of d loss / d log p, and the component has a name.
 3: a gradient without a reference is ok only if differences of the loss checked it.
 """

@@ -31,14 +31,17 @@ from sciml_bench.references.confirmation.agreement import (
     theta_part,
 )
 from sciml_bench.references.confirmation.differences import central_differences
+from sciml_bench.references.confirmation.event_checks import separate_differences
 from sciml_bench.references.confirmation.proof import LIMIT_SHARE, MOST_S
 from sciml_bench.references.confirmation.second_method import Confirmation, Disagreement, confirm
 from sciml_bench.references.engine.adjoint import Derivatives, gradient
 from sciml_bench.references.engine.case import LARGE, Case
 from sciml_bench.references.engine.dynamics import FloatArray
-from sciml_bench.references.engine.numbers import matching_digits, precision
+from sciml_bench.references.engine.events import matching_times
+from sciml_bench.references.engine.numbers import decimal, matching_digits, precision
 from sciml_bench.references.engine.radau import BLOWS_UP, Settings, Trajectory, solve
 from sciml_bench.references.progress import LimitReached, ReferenceFailure, Say, Watch
+from sciml_bench.spec.model import to_double
 
 #: What certified means: one of these two.
 ENCLOSED, TWO_METHODS = "enclosed", "two methods agree"
@@ -48,6 +51,8 @@ GRADIENT_DIGITS = 12.0
 #: random directions.
 SINGLE_DIRECTIONS = 200
 RANDOM_DIRECTIONS = 8
+#: Digits of the times of events as they are kept.
+TIME_DIGITS = 25
 EXTREMES = 2
 SEED = 20_001
 #: Two computations differ by the sum of their errors; either may have most of it.
@@ -200,11 +205,13 @@ def compute(case: Case, settings: Settings, watch: Watch, gradients: bool) -> Co
     problem, name = case.problem, f"{settings.stages} stages"
     began = time.process_time()
     trajectory = solve(
-        case.dynamics, case.start, problem.t0, problem.save_times, settings, gradients, watch.during(f"{name}, t")
-    )
+        case.dynamics, case.start, problem.t0, problem.save_times, settings, gradients, watch.during(f"{name}, t"),
+        case.events,
+    )  # fmt: skip
     solved = time.process_time()
     if gradients:
-        derivatives = gradient(trajectory, case.start, case.objective, watch.during(f"{name}, adjoint, t"))
+        adjoint = watch.during(f"{name}, adjoint, t")
+        derivatives = gradient(trajectory, case.start, case.objective, adjoint, case.events)
     else:
         with precision(settings.bits):
             derivatives = Derivatives(case.objective.value(trajectory.saved, case.start.p), (), ())
@@ -256,7 +263,9 @@ def _certified(
             rows=rows, row_digits=claimed, negligible=negligible,
             loss=b.derivatives.value, loss_digits=min(matching_digits(a.derivatives.value, b.derivatives.value), FULLY),
             gradient=found.values, gradient_digits=found.digits, gradient_negligible=found.negligible,
-            evidence={**_evidence(a, b, confirmation), **_known(case, rows, negligible), **evidence},
+            evidence={
+                **_evidence(a, b, confirmation), **_events(case, a, b), **_known(case, rows, negligible), **evidence,
+            },
             seconds={
                 "solve": round(a.solve_s + b.solve_s, 3), "second_method": round(confirmed - began, 3),
                 "adjoint": round(a.adjoint_s + b.adjoint_s, 3), "differences": round(ended - confirmed, 3),
@@ -269,6 +278,17 @@ def _evidence(a: Computation, b: Computation, confirmation: Confirmation) -> dic
         "proof": TWO_METHODS if confirmation.proved is None else ENCLOSED, "solution": [_described(a), _described(b)],
         "second_method": confirmation.described(),
     }  # fmt: skip
+
+
+def _events(case: Case, a: Computation, b: Computation) -> dict[str, object]:
+    """The events with the digits of their times, against the time span."""
+    if case.events is None:
+        return {}
+    problem, jumps = case.problem, b.trajectory.jumps
+    digits = matching_times(a.trajectory.jumps, jumps, to_double(problem.t1) - to_double(problem.t0))
+    names = [event.name for event in problem.events]
+    shown = [{"name": names[jump.event], "t": decimal(jump.t, TIME_DIGITS)} for _, jump in jumps]
+    return {"event_digits": round(min(digits - _CLAIMED_LESS, FULLY), 1), "events": shown}
 
 
 def _described(computation: Computation) -> dict[str, object]:
@@ -313,7 +333,10 @@ def _certified_gradient(
         directions += case.random_directions(RANDOM_DIRECTIONS if every_component else 1, SEED)
     watch.say(f"central differences along {len(directions)} directions")
     progress = watch.during("central differences, t")
-    found = central_differences(case.dynamics, b.trajectory, case.start, directions, case.objective, progress)
+    if case.events is None:
+        found = central_differences(case.dynamics, b.trajectory, case.start, directions, case.objective, progress)
+    else:
+        found = separate_differences(case, b.trajectory, directions)
     with precision(COMPARE_BITS):
         coarse, loss = theta_part(case, a.derivatives), b.derivatives.value
         largest = [max(abs(x), abs(y)) for x, y in zip(coarse, fine, strict=True)]
@@ -335,7 +358,9 @@ def _certified_gradient(
         # Neither the adjoint nor differences on one mesh see a jump move.
         jumping = [i for i, label in enumerate(case.problem.theta_labels) if label in case.jump_movers]
         evidence: dict[str, object] = {
-            "method": "central differences on the second mesh, adjoint on the first",
+            "method": "central differences on the second mesh, adjoint on the first"
+            if case.events is None
+            else "central differences of separate solutions, adjoint with the jumps of the events",
             "directions": len(directions),
             "kind": "components of theta"
             if single

@@ -25,6 +25,7 @@ from sciml_bench.references.confirmation.agreement import (
     theta_part,
 )
 from sciml_bench.references.confirmation.differences import central_differences
+from sciml_bench.references.confirmation.event_checks import separate_differences
 from sciml_bench.references.engine.adjoint import gradient
 from sciml_bench.references.engine.case import LARGE, Case
 from sciml_bench.references.engine.dynamics import FloatArray
@@ -240,14 +241,13 @@ def _gradient_complaints(stored: StoredReference, gradients: Sequence[Sequence[a
 
 def _difference_complaints(case: Case, again: Computation, watch: Watch) -> list[str]:
     """The new adjoint against central differences along one random direction on the new mesh."""
-    found = central_differences(
-        case.dynamics,
-        again.trajectory,
-        case.start,
-        case.random_directions(1, SEED + 1),
-        case.objective,
-        watch.during("differences, t"),
-    )[0]
+    directions = case.random_directions(1, SEED + 1)
+    if case.events is None:
+        (found,) = central_differences(
+            case.dynamics, again.trajectory, case.start, directions, case.objective, watch.during("differences, t")
+        )
+    else:
+        (found,) = separate_differences(case, again.trajectory, directions)
     with precision(COMPARE_BITS):
         gradient, loss = theta_part(case, again.derivatives), again.derivatives.value
         digits = directional_digits(case, found.direction, found.value, gradient, loss)

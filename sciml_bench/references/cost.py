@@ -44,6 +44,8 @@ def estimate_s(case: Case) -> float:
         ReferenceFailure: the pilot solution fails.
     """
     problem = case.problem
+    if case.events is not None:
+        raise ReferenceFailure(f"the pilot solution of '{problem.name}' would pass by its events")
     n = problem.n_states
     most = int(min(_PILOT_EVALUATIONS, 3 * _PILOT_DOUBLES / n**3 + 10))
     try:

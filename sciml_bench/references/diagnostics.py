@@ -71,6 +71,7 @@ class Character:
     probed: Probed | None
     undefined: tuple[str, ...] = ()
     cause: str = ""
+    n_events: int = 0
 
     @property
     def digits(self) -> float | None:
@@ -100,7 +101,11 @@ class Character:
             bound = f": at most {self.digits:.0f} digits in double precision" if self.digits < _FEW_DIGITS else ""
             grows = f"grow up to {self.growth:.2g}-fold" if self.growth > _GROWS else "do not grow"
             asks.append(f"small perturbations {grows}{bound}")
-        yield "; ".join(asks) or "nothing could be found by integrating it in double precision"
+        yield "; ".join(asks) or (
+            "not integrated in double precision, since its events change the state"
+            if self.n_events
+            else "nothing could be found by integrating it in double precision"
+        )
 
 
 _LOOK = "look for 0/0 and for log or sqrt of a negative number, and write a limit with where(…)"
@@ -139,6 +144,8 @@ def character(problem: Problem) -> Character:
     undefined: tuple[str, ...] = ()
     cause = ""
     try:
+        if problem.events:
+            raise ValueError("the equations alone say little about a problem with events")
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = tuple(spans(next(problem.trajectories())))
@@ -167,9 +174,10 @@ def character(problem: Problem) -> Character:
         band=band,
         stiffness=stiffness,
         growth=growth,
-        probed=work if work is not None else probed(problem, found),
+        probed=None if problem.events else work if work is not None else probed(problem, found),
         undefined=undefined,
         cause=cause,
+        n_events=len(problem.events),
     )
 
 

@@ -71,6 +71,11 @@ def truth(
     published = _published(problem) if alone else None
     if published is not None or affordable_s <= 0:
         return published
+    if problem.events:
+        announce(
+            f"reference of {problem.name}: without a certified one, errors of a problem with events are not scored"
+        )
+        return None
     return _double(problem, announce)
 
 

@@ -36,11 +36,10 @@ FUNCTIONS = {
 """Messages for functions that are not part of the expression language."""
 
 KEYS = {
-    "events": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
-    "event": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
-    "callbacks": "events are missing: a change at a known time is where(t >= 5, a, b), a dose a short pulse of a rate",
-    "doses": "doses are missing: write each as a short pulse of a rate, where(t >= a and t < b, dose/(b - a), 0)",
-    "dosing": "doses are missing: write each as a short pulse of a rate, where(t >= a and t < b, dose/(b - a), 0)",
+    "event": 'an event is a table: [events.NAME] with when = "x" or at = [12, 24], and reset = { v = "-0.9*v" }',
+    "callbacks": 'an event is a table: [events.NAME] with when = "x" or at = [12, 24], and reset = { v = "-0.9*v" }',
+    "doses": 'a dose is a scheduled event: [events.dose] with at = [12, 24] and reset = { c = "c + d" }',
+    "dosing": 'a dose is a scheduled event: [events.dose] with at = [12, 24] and reset = { c = "c + d" }',
     "delays": "delays are missing: every right-hand side depends on the present state only",
     "lags": "delays are missing: every right-hand side depends on the present state only",
     "history": "delays are missing: every right-hand side depends on the present state only",

@@ -40,6 +40,7 @@ from sciml_bench.spec.tables.equations import (
     load_implicit,
     load_invariants,
 )
+from sciml_bench.spec.tables.events import load_events, refuse_saved_events
 from sciml_bench.spec.tables.fit import loss_of
 from sciml_bench.spec.tables.latent import checked, load_encoding, load_given
 from sciml_bench.spec.tables.loss import load_loss, load_published, load_published_gradients
@@ -48,13 +49,13 @@ from sciml_bench.spec.tables.observables import load_observables, times_of
 from sciml_bench.spec.tables.training import load_training
 
 SPEC = 1
-SUITES = ("stiff", "nonstiff", "pde", "neural")
+SUITES = ("stiff", "nonstiff", "pde", "neural", "events")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "heavy", "description", "source", "time", "constants",
     "parameters", "grids", "networks", "data", "encoding", "conditions", "control", "states", "definitions",
-    "equations", "implicit", "invariants", "exact", "loss", "observables", "measurements", "batch", "training",
-    "published", "published_gradient",
+    "equations", "events", "implicit", "invariants", "exact", "loss", "observables", "measurements", "batch",
+    "training", "published", "published_gradient",
 )  # fmt: skip
 MAX_SAVED_TIMES = 10_000
 SOURCE = Table(Key("citation", TEXT), Key("url", TEXT), Key("note", TEXT))
@@ -72,7 +73,7 @@ NAMED = "[a-z0-9][a-z0-9-]{0,60}"
 """The form of a problem's name."""
 _MATHEMATICAL = (
     "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
-    "equations", "loss", "observables",
+    "equations", "loss", "observables", "events",
 )  # fmt: skip
 
 
@@ -109,6 +110,8 @@ def load_problem(path: Path | str) -> Problem:
     breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
     definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
+    events = load_events(reader, states, definitions, t0, t1)
+    breakpoints = tuple(sorted({*breakpoints, *(t for event in events for t in event.at)}))
     # Read before others can use a parameter or a network: one that is only used in an invariant is a mistake.
     observables = load_observables(reader, t0, t1, definitions, conditions.names)
     reader.refuse_unused("conditions", conditions.columns)
@@ -118,6 +121,7 @@ def load_problem(path: Path | str) -> Problem:
     equations |= {state.name: sympy.S.Zero for state in constant}
     given += conditions.given
     save_times = times_of(reader, observables, t0, t1) if observables else save_times
+    refuse_saved_events(reader, events, save_times)
     loss = load_loss(reader, states, save_times, given, bool(observables))
     if observables:
         loss, measured = loss_of(reader, observables, states, (t0, *save_times), len(conditions.names), loss)
@@ -143,7 +147,7 @@ def load_problem(path: Path | str) -> Problem:
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),
         spec_hash=_spec_hash(reader, loss.data + loss.weights, networks, batch, given), path=str(path),
-        equation_texts=texts,
+        equation_texts=texts, events=events,
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)

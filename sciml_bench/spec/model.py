@@ -16,6 +16,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.record.task import Block, Numbers, Theta, Training
 from sciml_bench.spec.batch import ONE, Batch, Given
 from sciml_bench.spec.discontinuities.switch import NO_SWITCHES, Switching
+from sciml_bench.spec.event import Event
 from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradient, Node, Shape
 from sciml_bench.spec.literature import Published, PublishedGradient, Source
 from sciml_bench.spec.network import Network
@@ -152,7 +153,7 @@ class Problem:
     ``conditions`` names the trajectories of a batch that are conditions of an experiment.
     ``breakpoints`` are all the times at which the right-hand side is not smooth, ``switching`` gives their sources.
     ``implicit`` holds, for every state, the terms of its equation that an implicit-explicit method takes implicitly;
-    it is empty if the file declares no split.
+    it is empty if the file declares no split. The times of scheduled ``events`` are among the breakpoints.
     """
 
     name: str
@@ -187,6 +188,7 @@ class Problem:
     conditions: tuple[str, ...] = ()
     training: Training | None = None
     switching: Switching = NO_SWITCHES
+    events: tuple[Event, ...] = ()
     spec_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from sciml_bench.spec.tables.batch import BATCH
 from sciml_bench.spec.tables.conditions import CONDITIONS
 from sciml_bench.spec.tables.control import CONTROL
 from sciml_bench.spec.tables.declarations import GRID, PARAMETER, STATE
+from sciml_bench.spec.tables.events import EVENT
 from sciml_bench.spec.tables.latent import DATA
 from sciml_bench.spec.tables.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
 from sciml_bench.spec.tables.measurements import MEASUREMENTS
@@ -38,6 +39,7 @@ def schema() -> Schema:
         "states": {**_each({"anyOf": [A_NUMBER, STATE.schema]}), "minProperties": 1},
         "definitions": _each({"anyOf": [EXPRESSION, _rows_of(EXPRESSION)]}),
         "equations": {**_each(EXPRESSION), "minProperties": 1},
+        "events": _each(EVENT.schema),
         "implicit": _each(EXPRESSION),
         "invariants": _each(EXPRESSION),
         "exact": _each(EXPRESSION),

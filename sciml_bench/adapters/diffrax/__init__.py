@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_size, by_work, default, distinct, other_kind
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import LANDING, Cell
 
 __all__ = ["ADAPTER"]
 
@@ -41,6 +41,8 @@ SPLIT = tuple(
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
+    if facts.events and (why := _no_events(cell, facts)):
+        return why
     if facts.controlled and cell.sensitivity == "backsolve":
         return "BacksolveAdjoint would solve for the gradient by every number of the paths that drive the equation, too"
     if cell.method in {method.name for method in STOCHASTIC}:
@@ -53,6 +55,19 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
         return "Diffrax's KenCarp methods need an equation in two parts; the problem declares no [implicit] terms"
     if cell.sensitivity == "backsolve":
         return "Diffrax's BacksolveAdjoint takes equations of one part only, not the two of a KenCarp method"
+    return None
+
+
+def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
+    """Return why a cell cannot run on a problem with events."""
+    if cell.sensitivity == "backsolve":
+        return "BacksolveAdjoint does not take diffrax.Event"
+    if cell.method in {method.name for method in FIXED}:
+        return "equal steps do not start again at an event"
+    if cell.saving == LANDING:
+        return "saved times are before or after an event, which is not known before the solve"
+    if facts.latent or facts.n_weights:
+        return "events beside networks, or computations around the solve, are not emitted for JAX"
     return None
 
 
@@ -101,4 +116,5 @@ ADAPTER = Adapter(
     cached_modes=("compiled",),
     cost=Cost(startup_s=5.0, call_s=0.01, adjoint_startup_s=12.0),
     look=PlotStyle("#0072b2", "sD"),
+    event_program="sciml_bench.adapters.diffrax.events:build",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import by_work, default, distinct
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import LANDING, Cell
 
 __all__ = ["ADAPTER"]
 
@@ -19,6 +19,8 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
+    if facts.events and (why := _no_events(cell, facts)):
+        return why
     if facts.n_weights:
         return (
             "SciPy has no automatic differentiation, and forward sensitivity equations for all the weights of a network"
@@ -30,6 +32,19 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
         return "code for Numba has computations around the solve only of states and definitions that are numbers"
     if cell.framework_mode == "compiled" and facts.not_local:
         return f"code for Numba is written number by number, and code for arrays point by point: {facts.not_local}"
+    return None
+
+
+def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
+    """Return why a cell cannot run on a problem with events."""
+    if cell.method == "odeint":
+        return "odeint does not look for events; solve_ivp does"
+    if cell.framework_mode == "compiled":
+        return "events are not emitted for Numba"
+    if cell.saving == LANDING:
+        return "solve_ivp looks for events while it interpolates at saved times"
+    if facts.latent:
+        return "events beside computations around the solve are not emitted for SciPy"
     return None
 
 
@@ -80,4 +95,5 @@ ADAPTER = Adapter(
     refusal=refusal,
     cost=Cost(startup_s=1.0, call_s=0.1),
     look=PlotStyle("#00916a", "oH"),
+    event_program="sciml_bench.adapters.scipy.events:build",
 )

@@ -119,7 +119,8 @@ class System(NamedTuple):
     """One initial value problem, with the options of its method as ``solve_ivp`` takes them.
 
     ``rhs`` and the option ``jac`` take t, the values and ``args``. Value k is at ``place[k]`` in the solver's order,
-    if it differs from ours. With sensitivities, these are to the ``columns`` of theta.
+    if it differs from ours. With sensitivities, these are to the ``columns`` of theta. ``p`` are the parameters, for
+    problems with events.
     """
 
     rhs: Function
@@ -130,6 +131,7 @@ class System(NamedTuple):
     args: tuple[Any, ...] = ()
     columns: slice = slice(0, 0)
     place: NDArray[np.intp] | None = None
+    p: Parameters | None = None
 
     def ordered(self, order: NDArray[np.int64] | None) -> System:
         """Return the system with values in this order, if one is given; ``rhs`` and ``jac`` take no arguments more."""

@@ -54,6 +54,7 @@ def _with(problem: Problem, made: Callable[[Node], Node]) -> Problem:
         equations=table(problem.equations),
         implicit=table(problem.implicit),
         invariants=table(problem.invariants),
+        events=tuple(replace(event, when=or_none(event.when), reset=table(event.reset)) for event in problem.events),
         loss=replace(problem.loss, of=or_none(problem.loss.of), penalty=or_none(problem.loss.penalty)),
     )
     return problem if changed == problem else changed

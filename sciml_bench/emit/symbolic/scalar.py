@@ -86,6 +86,14 @@ def scalarise_observed(problem: Problem) -> ScalarSystem:
     return _Scalariser(problem).observed()
 
 
+def scalarise_events(problem: Problem) -> ScalarSystem:
+    """The events: what passes zero, for each event that a condition decides, then the state after each event.
+
+    The time is the last of ``y``, so that derivatives by it are among those by ``y``.
+    """
+    return _Scalariser(problem).events()
+
+
 class _Scalariser:
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -127,6 +135,18 @@ class _Scalariser:
         if problem.loss.penalty is not None:
             outputs.append(self.element(problem.loss.penalty, ()))
         return ScalarSystem(symbol("t"), (), p, tuple(self.statements), tuple(outputs), {})
+
+    def events(self) -> ScalarSystem:
+        problem, time = self.problem, Symbol("event_time", real=True)
+        y = self._declare("y", [(state.name, state.shape) for state in problem.states])
+        p = self._parameters()
+        self._define(problem.definitions)
+        outputs = [self.element(event.when, ()) for event in problem.events if event.when is not None]
+        for event in problem.events:
+            outputs += [self.element(event.reset.get(state.name, symbol(state.name)), ()) for state in problem.states]
+        now = {symbol("t"): time}
+        statements = tuple((target, expr.xreplace(now)) for target, expr in self.statements)
+        return ScalarSystem(symbol("t"), (*y, time), p, statements, tuple(expr.xreplace(now) for expr in outputs), {})
 
     def observed(self) -> ScalarSystem:
         y = self._declare("y", [(state.name, state.shape) for state in self.problem.states])

@@ -72,7 +72,9 @@ def _solution(problem: Problem, theta: tuple[float, ...], until_s: float) -> Ref
             raise LimitReached(f"its limit of processor time struck at t = {at:.6g}")
 
     first, second = (
-        solve(case.dynamics, case.start, problem.t0, problem.save_times, settings, progress=progress)
+        solve(
+            case.dynamics, case.start, problem.t0, problem.save_times, settings, progress=progress, events=case.events
+        )
         for settings in opening_settings(case)
     )
     with precision(COMPARE_BITS):

@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb
 
 from sciml_bench.references.confirmation.agreement import COMPARE_BITS, FULLY, compare
+from sciml_bench.references.confirmation.event_checks import follow_events
 from sciml_bench.references.confirmation.hermite_obreshkov import Care, Witness, witness
 from sciml_bench.references.confirmation.proof import LARGEST_SYSTEM, PROVED_DIGITS, Proof, prove
 from sciml_bench.references.double_precision import emitted_numpy, integrate
@@ -82,6 +83,8 @@ def confirm(
     Raises:
         ReferenceFailure: the two disagree, or no second method can follow the solution.
     """
+    if case.events is not None:
+        return _held(case, _between_events(case, trajectory, negligible, watch), WITNESS_DIGITS, "")
     proof = prove(case, trajectory, negligible, proof_s, watch)
     if proof is not None:
         return _held(case, _enclosed(proof), PROVED_DIGITS, "")
@@ -139,6 +142,18 @@ def _by_taylor(
             f"runs of the implicit Taylor method agree with it to {digits.min():.1f} digits, and not with each other"
         )
     return None, reason
+
+
+def _between_events(case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch) -> Confirmation:
+    """The Taylor method from event to event: it must come to each event's threshold at the engine's time."""
+    saved, time_digits, n_steps = follow_events(case, trajectory, negligible, watch)
+    digits = np.minimum(_common(saved, trajectory.saved, negligible), time_digits)
+    details: dict[str, object] = {
+        "tolerance": Care().tolerance,
+        "steps": n_steps,
+        "times_of_events": round(time_digits, 1),
+    }
+    return Confirmation("implicit Taylor (Hermite-Obreshkov)", "balls", digits, details)
 
 
 def _common(a: Sequence[Sequence[arb]], b: Sequence[Sequence[arb]], negligible: FloatArray) -> FloatArray:

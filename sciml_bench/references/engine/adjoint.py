@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, arb_mat
 
+from sciml_bench.references.engine.events import Events
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.objective import Objective
 from sciml_bench.references.engine.radau import Start, Step, Trajectory
@@ -40,7 +41,11 @@ class Derivatives:
 
 
 def gradient(
-    trajectory: Trajectory, start: Start, objective: Objective, progress: Callable[[float], object] | None = None
+    trajectory: Trajectory,
+    start: Start,
+    objective: Objective,
+    progress: Callable[[float], object] | None = None,
+    events: Events | None = None,
 ) -> Derivatives:
     """Differentiate an objective of a trajectory whose steps were kept.
 
@@ -53,8 +58,12 @@ def gradient(
         last = len(trajectory.saved) - 1
         adjoint = [arb(0)] * len(start.y0)
         parameters = [arb(0)] * len(start.p)
-        lost = False
-        for step in reversed(trajectory.steps):
+        lost, jumps = False, list(trajectory.jumps)
+        functions = None if events is None else events.compiled()
+        for place, step in reversed(list(enumerate(trajectory.steps, start=1))):
+            while functions is not None and jumps and jumps[-1][0] == place:
+                adjoint, share = functions.pull(jumps.pop()[1], adjoint, start.p)
+                parameters = [(a + b).mid() for a, b in zip(parameters, share, strict=True)]
             if step.saved is not None:
                 slope = objective.slope(trajectory.saved[step.saved], step.saved, last, start.p)
                 if slope is not None:

@@ -17,6 +17,7 @@ from sciml_bench.emit.symbolic.scalar import ScalarSystem, scalarise
 from sciml_bench.references.confirmation.differences import Direction
 from sciml_bench.references.engine.around import Around
 from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
+from sciml_bench.references.engine.events import Events
 from sciml_bench.references.engine.moving import jump_movers
 from sciml_bench.references.engine.numbers import exact, matching_digits, precision
 from sciml_bench.references.engine.objective import DeclaredLoss, Objective, Rows, factors, phi, phi_slope
@@ -126,6 +127,7 @@ class Case:
             )
         self.problem = problem
         self.around: Around | None = None
+        self.events: Events | None = None
         # A path through data is part of the equation itself, which then differs for each trajectory.
         if like is not None and not problem.controls:
             self.system, self.dynamics = like.system, like.dynamics
@@ -137,6 +139,7 @@ class Case:
             self.dynamics = Dynamics(self.system, problem.t0, problem.t1, problem.breakpoints, problem.p, unsettled)
             if problem.latent:
                 self.around = Around(problem)
+            self.events = Events(problem) if problem.events else None
         except UnsupportedExpression as error:
             raise ReferenceFailure(f"no reference can be computed for '{problem.name}': {error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -159,6 +160,14 @@ class Dynamics:
         """
         sides = Sides(self.unsettled, self._parameters)
         return tuple(_segment(source, end, sides) for source, end in zip(self.sources, self.ends, strict=True))
+
+    def after(self, t: arb) -> Dynamics:
+        """Return a copy without the segments that end before a time."""
+        later = copy.copy(self)
+        kept = [k for k, end in enumerate(self.ends) if exact(end) > t]
+        later.ends = tuple(self.ends[k] for k in kept)
+        later.sources = tuple(self.sources[k] for k in kept)
+        return later
 
     def in_doubles(self) -> tuple[Callable[[float, FloatArray, FloatArray], list[float]], ...]:
         """The right-hand sides of the segments, in double precision."""

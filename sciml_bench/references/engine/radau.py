@@ -17,6 +17,7 @@ from sympy import Expr
 
 from sciml_bench.references.engine.around import Around
 from sciml_bench.references.engine.dynamics import Dynamics, FloatArray, Segment
+from sciml_bench.references.engine.events import Cut, Events, Jump, Watcher
 from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, exact, precision
 from sciml_bench.references.engine.resolution import Resolution
 from sciml_bench.references.engine.step import Place, Stages, StepFailure, solve_stages
@@ -108,7 +109,7 @@ class Step:
 @dataclass
 class Trajectory:
     """A computed solution: states at the saved times, the times stepped on with the states there in double precision,
-    and the steps if requested.
+    and the steps if requested. ``jumps`` are the events in order, each with the number of steps before it.
     """
 
     settings: Settings
@@ -120,6 +121,7 @@ class Trajectory:
     n_rejected: int = 0
     n_iterations: int = 0
     largest: FloatArray = field(default_factory=lambda: np.zeros(0))
+    jumps: list[tuple[int, Jump]] = field(default_factory=list)
 
 
 Progress = Callable[[float, int], Any]
@@ -133,6 +135,7 @@ def solve(
     settings: Settings,
     keep_steps: bool = False,
     progress: Progress | None = None,
+    events: Events | None = None,
 ) -> Trajectory:
     """Integrate from t0 over every saved time; breakpoints and saved times are stepped on exactly.
 
@@ -144,12 +147,13 @@ def solve(
         settings: stages, tolerance, precision.
         keep_steps: keep every step, for gradients on the same mesh.
         progress: called with the time reached and the number of steps taken.
+        events: what changes the state on the way.
 
     Raises:
         ReferenceFailure: the solution blows up, or cannot be followed; the message says where and why.
     """
     with precision(settings.bits):
-        return _March(dynamics, start, t0, save_times, settings, keep_steps, progress).run()
+        return _March(dynamics, start, t0, save_times, settings, keep_steps, progress, events).run()
 
 
 class _March:
@@ -162,12 +166,13 @@ class _March:
         settings: Settings,
         keep_steps: bool,
         progress: Progress | None,
+        events: Events | None,
     ):
         self.settings, self.keep_steps, self.progress = settings, keep_steps, progress
         self.tableau: Tableau = radau(settings.stages, settings.bits)
         self.start = start
         self.t, self.y = exact(t0), [(+value).mid() for value in start.y0]
-        self.segments = list(dynamics.segments())
+        self.dynamics, self.segments = dynamics, list(dynamics.segments())
         self.resolutions = [Resolution(source, keep_steps) for source in dynamics.sources] if settings.resolved else []
         self.targets = stops(dynamics.ends, save_times)
         self.span = to_double(save_times[-1]) - to_double(t0)
@@ -182,8 +187,13 @@ class _March:
         self.cause = "the solution is not smooth"
         self.last: tuple[float, FloatArray] | None = None
         self.trajectory = Trajectory(settings, largest=self.largest)
+        self.scheduled = {} if events is None else events.scheduled
+        self.watcher = None if events is None else Watcher(events, start.p, self.span)
+        self.has_jumped = False
 
     def run(self) -> Trajectory:
+        if self.watcher is not None:
+            self.watcher.begin(self.t, self.y)
         for target, saved, ends_segment in self.targets:
             self._reach(target, saved)
             if saved is not None:
@@ -191,8 +201,9 @@ class _March:
             if ends_segment and len(self.segments) > 1:
                 self.segments.pop(0)
                 self.resolutions[:1] = []
-                self.last = None
-                self.h = min(self.h, self.settings.first_step * self.span)
+                self._start_again()
+                for event in self.scheduled.get(float(target), ()):
+                    self._jump(event, self.segments[0], scheduled=True)
         self.trajectory.largest = self.largest
         return self.trajectory
 
@@ -204,6 +215,9 @@ class _March:
             final = self.h >= 0.999 * left
             h = target - self.t if final else arb(min(self.h, left / 2 if self.h > left / 2 else self.h))
             accepted, factor = self._step(h.mid(), saved if final else None)
+            if self.has_jumped:
+                self.has_jumped = False
+                continue
             taken = float(h)
             # A step may be cut as short as two times are apart.
             if not (accepted and final):
@@ -249,6 +263,16 @@ class _March:
             if missed is not None:
                 self.cause = f"something narrow happens near t = {float(place.t) + missed * float(h):.12g}"
                 return False, 0.5
+        if self.watcher is not None:
+            try:
+                cut = self.watcher.cut(place, self.y, stages, scale, self.settings.tail, self.settings.newton_tolerance)
+            except StepFailure as failure:
+                self.cause = str(failure)
+                return False, 0.5
+            if cut is not None:
+                self._accept_cut(cut, scale)
+                return True, 1.0
+            self.watcher.moved_on()
         self._accept(place, stages, scale, saved)
         return True, min(_GROWTH, max(factor, _SHRINK))
 
@@ -293,6 +317,32 @@ class _March:
                 f"the reference solution reached only t = {float(self.t):.6g} in {trajectory.n_steps} steps:"
                 " the problem is too long or too irregular for the reference engine"
             )
+
+    def _accept_cut(self, cut: Cut, scale: FloatArray) -> None:
+        """Take a step that ends in an event, and continue from the state after it."""
+        self._accept(cut.place, cut.stages, scale, None)
+        self.t = (cut.place.t + cut.place.h).mid()
+        self._start_again()
+        self._jump(cut.event, cut.place.segment, scheduled=False)
+        self.has_jumped = True
+
+    def _start_again(self) -> None:
+        self.last = None
+        self.h = min(self.h, self.settings.first_step * self.span)
+
+    def _jump(self, event: int, left: Segment, *, scheduled: bool) -> None:
+        assert self.watcher is not None
+        before = tuple(self.y)
+        if any(source.conditions for source in self.dynamics.sources):
+            # A jump may take a condition of the equations to its other side.
+            self.segments = list(self.dynamics.segments())[-len(self.segments) :]
+        after = self.watcher.functions.after(event, self.t, before, self.start.p)
+        if not all(value.is_finite() for value in after):
+            raise ReferenceFailure(f"an event leaves no finite state at t = {float(self.t):.12g}", float(self.t))
+        jump = Jump(event, self.t, before, after, left, self.segments[0], scheduled)
+        self.trajectory.jumps.append((self.trajectory.n_steps, jump))
+        self.y = list(after)
+        self.watcher.fired(event, self.t, self.y)
 
     def _guess(self, h: float) -> FloatArray:
         s, n = self.tableau.stages, len(self.y)

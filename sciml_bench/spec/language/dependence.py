@@ -15,6 +15,10 @@ def depends_on_theta(problem: Problem) -> bool:
     for state in problem.states:
         started = set[Node]() if state.start is None else state.start.free_symbols
         read[symbol(state.name)] = problem.equations[state.name].free_symbols | started
+    for event in problem.events:
+        moving = set[Node]() if event.when is None else event.when.free_symbols
+        for name, value in event.reset.items():
+            read[symbol(name)] = read[symbol(name)] | value.free_symbols | moving
     added = set[Node]() if problem.loss.penalty is None else problem.loss.penalty.free_symbols
     known, waiting = set[Node](), [*_seen(problem), *added]
     while waiting:

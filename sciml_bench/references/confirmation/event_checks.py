@@ -1,0 +1,123 @@
+"""Checks of references with events: another method from event to event, and differences of separate solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from flint import arb
+from sympy import Expr, Integer, Rational
+
+from sciml_bench.references.confirmation.differences import Difference, Direction
+from sciml_bench.references.confirmation.hermite_obreshkov import Care, witness
+from sciml_bench.references.engine.case import Case
+from sciml_bench.references.engine.dynamics import FloatArray
+from sciml_bench.references.engine.events import Jump
+from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, exact, precision
+from sciml_bench.references.engine.radau import Settings, Start, Trajectory, solve
+from sciml_bench.references.progress import ReferenceFailure, Watch
+from sciml_bench.spec.model import to_double
+
+#: Perturbations relative to the size of a component of theta, and the width of the second pair: the two cancel the
+#: errors of second order. Separate solutions differ by what their steps leave: they need more digits than one mesh.
+_PERTURBATION, _WIDER = 1e-7, 2
+_TAIL, _DIGITS = 1e-26, 57
+_MOST = 60.0
+
+
+def follow_events(
+    case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch
+) -> tuple[list[tuple[arb, ...]], float, int]:
+    """Integrate from event to event by the implicit Taylor method.
+
+    Returns the states at the saved times, the fewest digits to which a condition is zero at the engine's time of its
+    event (its distance in time, against the time span), and the number of steps.
+
+    Raises:
+        ReferenceFailure: the method cannot follow the solution.
+    """
+    problem, events = case.problem, case.events
+    assert events is not None
+    bits = trajectory.settings.bits
+    waiting, saved = list(problem.save_times), []
+    span, digits, steps = to_double(problem.t1) - to_double(problem.t0), _MOST, 0
+    start, t0, reached = case.start, problem.t0, exact(problem.t0)
+    for _, jump in trajectory.jumps:
+        time = _expression(case, jump)
+        times = [t for t in waiting if exact(t) < jump.t]
+        waiting = waiting[len(times) :]
+        part = witness(
+            case.dynamics.after(reached), start, t0, [*times, time], Care(), negligible / 10, trajectory.mesh,
+            watch.during("implicit Taylor method, t"), bits,
+        )  # fmt: skip
+        saved += part.saved[: len(times)]
+        steps += part.n_steps
+        with precision(bits):
+            functions, before = events.compiled(), part.saved[-1]
+            if not jump.scheduled:
+                j = events.conditions.index(jump.event)
+                value = functions.values(jump.t, before, start.p)[j]
+                slope = functions.slope(j, jump.t, before, start.p, jump.left.rhs(jump.t, before, start.p))
+                off = float(abs(value / slope)) / span
+                digits = min(digits, _MOST if off == 0 else -np.log10(off))
+            start = Start(functions.after(jump.event, jump.t, before, start.p), start.p, start.scale)
+        t0, reached = time, jump.t
+    if waiting:
+        part = witness(
+            case.dynamics.after(reached), start, t0, waiting, Care(), negligible / 10, trajectory.mesh,
+            watch.during("implicit Taylor method, t"), bits,
+        )  # fmt: skip
+        saved += part.saved
+        steps += part.n_steps
+    return saved, float(digits), steps
+
+
+def _expression(case: Case, jump: Jump) -> Expr:
+    """The exact time of a scheduled event, or the engine's time of another one as the fraction that it is."""
+    if jump.scheduled:
+        return min(case.problem.events[jump.event].at, key=lambda t: abs(to_double(t) - float(jump.t)))
+    mantissa, exponent = jump.t.man_exp()
+    return Rational(int(mantissa)) * Integer(2) ** int(exponent)
+
+
+def separate_differences(case: Case, trajectory: Trajectory, directions: Sequence[Direction]) -> list[Difference]:
+    """Central differences of the objective along each direction, from solutions that choose their own steps.
+
+    A perturbation moves the events, so that its solution cannot share the mesh. Two widths are extrapolated to none.
+
+    Raises:
+        ReferenceFailure: a perturbed solution has other events, or cannot be followed.
+    """
+    names = [jump.event for _, jump in trajectory.jumps]
+    settings = replace(
+        trajectory.settings, tail=min(trajectory.settings.tail, _TAIL), digits=max(trajectory.settings.digits, _DIGITS),
+        push=0, shaken=False, resolved=False,
+    )  # fmt: skip
+    found: list[Difference] = []
+    with precision(int(settings.digits * BITS_PER_DIGIT) + 1):
+        for direction in directions:
+            near, far = (_slope(case, direction, settings, arb(width * _PERTURBATION), names) for width in (1, _WIDER))
+            value = ((_WIDER**2 * near - far) / (_WIDER**2 - 1)).mid()
+            found.append(Difference(direction, value, 0.0))
+    return found
+
+
+def _slope(case: Case, direction: Direction, settings: Settings, width: arb, names: list[int]) -> arb:
+    problem = case.problem
+    values: list[arb] = []
+    for signed in (width, -width):
+        p = tuple((a + signed * b).mid() for a, b in zip(case.start.p, direction.p, strict=True))
+        if case.around is None:
+            y0 = tuple((a + signed * b).mid() for a, b in zip(case.start.y0, direction.y0, strict=True))
+        else:
+            y0 = tuple(case.around.initial(p))
+        start = Start(y0, p, case.scale, case.around)
+        moved = solve(case.dynamics, start, problem.t0, problem.save_times, settings, events=case.events)
+        if [jump.event for _, jump in moved.jumps] != names:
+            raise ReferenceFailure(
+                f"no gradient is certified for '{problem.name}': a change of {direction.label} by"
+                f" {float(abs(width)):.0e} of its size makes or removes an event"
+            )
+        values.append(case.objective.value(moved.saved, p))
+    return ((values[0] - values[1]) / (2 * width)).mid()

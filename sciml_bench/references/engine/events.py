@@ -1,0 +1,368 @@
+"""Events along a solution: the zeros of their conditions, proved step by step, and the jumps of state and adjoint.
+
+Inside a step the solution is its collocation polynomial, within the tail that the step may leave. A condition is
+evaluated over pieces of the step in ball arithmetic: on a piece over which it cannot be zero, or only passes zero in
+the other direction, nothing happens; on one over which its derivative has one sign there is one crossing or none, and
+the signs at both ends say which. Other pieces are halved. So no event is missed between the steps, and a condition that
+touches zero without passing it is refused.
+
+The state after an event at time τ is y⁺ = R(y⁻, τ, p) with g(y⁻, τ, p) = 0. A change of y⁻ or p moves τ by
+δτ = −(g_y δy⁻ + g_p δp)/ġ with ġ = g_y f⁻ + g_t, and y⁺ at a fixed time by R_y δy⁻ + R_p δp + (R_y f⁻ + R_t − f⁺) δτ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from flint import arb, arb_mat, arb_poly
+
+from sciml_bench.emit.symbolic.scalar import scalarise_events
+from sciml_bench.references.engine.dynamics import Dynamics, FloatArray, Segment
+from sciml_bench.references.engine.numbers import precision
+from sciml_bench.references.engine.step import Place, Stages, solve_stages
+from sciml_bench.references.engine.tableau import radau
+from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.spec.model import Problem, to_double
+
+#: Precision at which conditions are enclosed, and the tails of a step by which its polynomial may be off.
+_BITS, _TAILS = 160, 100.0
+#: A piece of a step this short on which nothing is decided: the condition touches zero, or stays there.
+_SHORTEST_PIECE = 2.0**-40
+#: Where pieces are cut; another place if the condition is about zero there.
+_CUTS = (0.4975, 0.4625, 0.5375)
+#: Two events closer than this share of a step happen at once.
+_AT_ONCE = 1e-9
+_MAX_CORRECTIONS = 12
+_NEWTON = 12
+#: More jumps are not followed; shorter intervals, against the time span, mean that they accumulate.
+MAX_JUMPS, _SHORTEST_INTERVAL = 5000, 1e-10
+
+
+@dataclass(frozen=True)
+class Jump:
+    """An event that happened: its number, its time, the states before and after it, and the equations on both sides."""
+
+    event: int
+    t: arb
+    before: tuple[arb, ...]
+    after: tuple[arb, ...]
+    left: Segment
+    right: Segment
+    scheduled: bool
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A step that ends in an event."""
+
+    event: int
+    place: Place
+    stages: Stages
+
+
+class Events:
+    """The events of a problem; :meth:`compiled` gives their functions at the current precision."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.conditions = [k for k, event in enumerate(problem.events) if event.when is not None]
+        self.scheduled = {to_double(t): [] for event in problem.events for t in event.at}
+        for k, event in enumerate(problem.events):
+            for t in event.at:
+                self.scheduled[to_double(t)].append(k)
+        self._dynamics = Dynamics(scalarise_events(problem), problem.t0, problem.t1, (), problem.p, None)
+
+    def compiled(self) -> EventFunctions:
+        """The functions of the events at the current precision."""
+        return EventFunctions(self, self._dynamics.segments()[0])
+
+
+class EventFunctions:
+    """Conditions and resets of events on balls. The time is the last component of the state in their derivatives."""
+
+    def __init__(self, events: Events, functions: Segment):
+        self.events, self._functions = events, functions
+        self.names = [event.name for event in events.problem.events]
+        self.n, self.m = events.problem.n_states, len(events.conditions)
+        self._outputs = self.m + self.n * len(self.names)
+
+    def values(self, t: arb, y: Sequence[arb], p: Sequence[arb]) -> list[arb]:
+        """The conditions, in their order."""
+        return self._functions.rhs(t, [*y, t], p)[: self.m]
+
+    def after(self, event: int, t: arb, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, ...]:
+        """The state after an event."""
+        first = self.m + event * self.n
+        return tuple(value.mid() for value in self._functions.rhs(t, [*y, t], p)[first : first + self.n])
+
+    def slope(self, j: int, t: arb, y: Sequence[arb], p: Sequence[arb], f: Sequence[arb]) -> arb:
+        """The derivative of condition ``j`` along the solution."""
+        by_state, _ = self._pulled(j, [arb(1)], t, y, p)
+        return _dot(by_state[: self.n], f) + by_state[self.n]
+
+    def pull(self, jump: Jump, adjoint: Sequence[arb], p: Sequence[arb]) -> tuple[list[arb], list[arb]]:
+        """The adjoint before a jump, and its share in the derivatives by the parameters."""
+        t, before = jump.t, jump.before
+        by_state, by_p = self._pulled(self.m + jump.event * self.n, adjoint, t, before, p)
+        if jump.scheduled:
+            return [value.mid() for value in by_state[: self.n]], [value.mid() for value in by_p]
+        left, right = jump.left.rhs(t, before, p), jump.right.rhs(t, jump.after, p)
+        moved = _dot(by_state[: self.n], left) + by_state[self.n] - _dot(adjoint, right)
+        j = self.events.conditions.index(jump.event)
+        of_condition, of_p = self._pulled(j, [arb(1)], t, before, p)
+        factor = -moved / (_dot(of_condition[: self.n], left) + of_condition[self.n])
+        state = [(a + factor * b).mid() for a, b in zip(by_state, of_condition, strict=True)][: self.n]
+        return state, [(a + factor * b).mid() for a, b in zip(by_p, of_p, strict=True)]
+
+    def _pulled(
+        self, first: int, seeds: Sequence[arb], t: arb, y: Sequence[arb], p: Sequence[arb]
+    ) -> tuple[list[arb], list[arb]]:
+        v = [arb(0)] * self._outputs
+        v[first : first + len(seeds)] = seeds
+        return self._functions.pullback(t, [*y, t], p, v)
+
+
+def _dot(a: Sequence[arb], b: Sequence[arb]) -> arb:
+    return sum((x * y for x, y in zip(a, b, strict=True)), arb(0))
+
+
+class Watcher:
+    """Looks for events in the steps of a solution."""
+
+    def __init__(self, events: Events, p: Sequence[arb], span: float):
+        self.functions, self._p, self._span = events.compiled(), p, span
+        with precision(_BITS):
+            self._low = events.compiled()
+        self._events = events
+        self._just_fired: int | None = None
+        self._last: float | None = None
+        self._count = 0
+
+    def begin(self, t: arb, y: Sequence[arb]) -> None:
+        """Refuse a condition that is zero at the start."""
+        for j, value in enumerate(self.functions.values(t, y, self._p)):
+            if _is_nothing(value):
+                raise ReferenceFailure(
+                    f"the condition of the event '{self._name(j)}' is zero at the start, t = {float(t):.6g}: whether"
+                    " the event happens there is not defined; start before or after it",
+                    float(t),
+                )
+
+    def cut(
+        self, place: Place, y: Sequence[arb], stages: Stages, scale: FloatArray, tail: float, tolerance: float
+    ) -> Cut | None:
+        """The step up to the first event in it; ``None`` if there is none.
+
+        Raises:
+            ReferenceFailure: an event touches its threshold, or two happen at once.
+        """
+        if not self.functions.m:
+            return None
+        with precision(_BITS):
+            path = _Path(self._low, place, y, stages, self._p, _TAILS * tail * scale)
+            roots = sorted(
+                (path.root(j, *piece), j)
+                for j in range(self.functions.m)
+                if (piece := self._first(path, j)) is not None
+            )
+        if not roots:
+            return None
+        if len(roots) > 1 and roots[1][0] - roots[0][0] < _AT_ONCE:
+            a, b = self._name(roots[0][1]), self._name(roots[1][1])
+            raise ReferenceFailure(
+                f"the events '{a}' and '{b}' happen at once, at t = {path.time(roots[0][0]):.12g}: which one comes"
+                " first is not defined, and neither is the gradient",
+                path.time(roots[0][0]),
+            )
+        theta, j = roots[0]
+        return self._located(path, theta, j, place, y, scale, tolerance)
+
+    def fired(self, event: int, t: arb, y: Sequence[arb]) -> None:
+        """Refuse events that accumulate, or that put another condition at zero."""
+        now, self._count = float(t), self._count + 1
+        close = self._last is not None and now - self._last < _SHORTEST_INTERVAL * self._span
+        if close or self._count > MAX_JUMPS:
+            raise ReferenceFailure(
+                f"events accumulate near t = {now:.12g}: '{self.functions.names[event]}' is the"
+                f" {self._count}th. End the time span before, or write what happens after it as another problem",
+                now,
+            )
+        self._last = now if event in self._events.conditions else self._last
+        self._just_fired = event
+        for j, value in enumerate(self.functions.values(t, y, self._p)):
+            if self._events.conditions[j] != event and _is_nothing(value):
+                raise ReferenceFailure(
+                    f"the event '{self.functions.names[event]}' at t = {now:.12g} puts the condition of"
+                    f" '{self._name(j)}' at zero: whether that happens too is not defined",
+                    now,
+                )
+
+    def moved_on(self) -> None:
+        """A step without an event was taken: no condition is at zero any longer."""
+        self._just_fired = None
+
+    def _name(self, j: int) -> str:
+        return self.functions.names[self._events.conditions[j]]
+
+    def _first(self, path: _Path, j: int) -> tuple[float, float] | None:
+        """The first piece of a step over which a condition passes zero once, in the direction of its event."""
+        event = self._events.conditions[j]
+        direction = self._events.problem.events[event].direction
+        at_zero = self._just_fired == event
+        pieces = [(0.0, 1.0)]
+        while pieces:
+            a, b = pieces.pop()
+            if not path.value(j, a, b).contains(0):
+                continue
+            slope = path.slope(j, a, b)
+            rises = 1 if slope > 0 else -1 if slope < 0 else 0
+            if rises and direction in (0, rises):
+                start = 0 if a == 0.0 and at_zero else path.sign(j, a)
+                end = path.sign(j, b)
+                if end == 0:
+                    raise ReferenceFailure(
+                        f"the event '{self._name(j)}' happens at t = {path.time(b):.12g}, which is a saved time or a"
+                        " breakpoint: the state there is not defined; move one of them",
+                        path.time(b),
+                    )
+                if start * rises < 0 < end * rises:
+                    return a, b
+            if rises:
+                continue
+            if b - a < _SHORTEST_PIECE:
+                raise ReferenceFailure(
+                    f"the condition of the event '{self._name(j)}' touches zero near t = {path.time(a):.12g} without"
+                    " passing it clearly: a small change of a parameter makes or removes the event, so that the"
+                    " solution has no derivative there",
+                    path.time(a),
+                )
+            cuts = [a + share * (b - a) for share in _CUTS]
+            middle = next((cut for cut in cuts if path.sign(j, cut)), cuts[0])
+            pieces += [(middle, b), (a, middle)]
+        return None
+
+    def _located(
+        self, path: _Path, theta: float, j: int, place: Place, y: Sequence[arb], scale: FloatArray, tolerance: float
+    ) -> Cut:
+        """The step that ends in the event, to the working precision."""
+        h = (place.h * arb(theta)).mid()
+        guess = path.increments([float(c) * theta for c in place.tableau.nodes_d])
+        for _ in range(_MAX_CORRECTIONS):
+            shorter = Place(place.segment, place.t, h, place.tableau)
+            stages = solve_stages(shorter, y, self._p, guess, scale, tolerance)
+            guess, n, s = stages.z, len(y), place.tableau.stages
+            end = [(a + b).mid() for a, b in zip(y, stages.z.entries()[(s - 1) * n :], strict=True)]
+            t = (place.t + h).mid()
+            value = self.functions.values(t, end, self._p)[j]
+            slope = self.functions.slope(j, t, end, self._p, place.segment.rhs(t, end, self._p))
+            more = (-value / slope).mid()
+            if not abs(more) <= abs(h) / 4:
+                break
+            if float(abs(more)) <= tolerance * max(float(abs(h)), 1e-6 * abs(float(t))):
+                return Cut(self._events.conditions[j], shorter, stages)
+            h = (h + more).mid()
+        raise ReferenceFailure(
+            f"the time of the event '{self._name(j)}' near t = {path.time(theta):.12g} cannot be located",
+            path.time(theta),
+        )
+
+
+def _is_nothing(value: arb) -> bool:
+    return bool(abs(value) < arb(2) ** -100)
+
+
+class _Path:
+    """The polynomial of a step, 0 ≤ θ ≤ 1, and the conditions along it."""
+
+    def __init__(
+        self,
+        functions: EventFunctions,
+        place: Place,
+        y: Sequence[arb],
+        stages: Stages,
+        p: Sequence[arb],
+        off: FloatArray,
+    ):
+        self._functions, self._place, self._p = functions, place, p
+        s, n = place.tableau.stages, len(y)
+        coefficients = (_monomials(s) * stages.z).mid().tolist()
+        self._polynomials = [arb_poly([y[i], *(row[i] for row in coefficients)]) for i in range(n)]
+        self._y0 = list(y)
+        self._off = [arb(0, float(value)) for value in off]
+
+    def time(self, theta: float) -> float:
+        """The time at a place of the step."""
+        return float(self._place.t + self._place.h * arb(theta))
+
+    def _at(self, a: float, b: float) -> tuple[arb, list[arb]]:
+        middle, radius = arb((a + b) / 2), arb(0, (b - a) / 2)
+        t = self._place.t + self._place.h * (middle + radius)
+        if a == b:
+            return t, [q(middle) + off for q, off in zip(self._polynomials, self._off, strict=True)]
+        around = arb_poly([middle, 1])
+        return t, [q(around)(radius) + off for q, off in zip(self._polynomials, self._off, strict=True)]
+
+    def value(self, j: int, a: float, b: float) -> arb:
+        """A ball that holds a condition over a piece; one that holds everything if it has no value there."""
+        t, y = self._at(a, b)
+        value = self._functions.values(t, y, self._p)[j]
+        return value if value.is_finite() else arb(0, 1e300)
+
+    def slope(self, j: int, a: float, b: float) -> arb:
+        """A ball that holds the derivative of a condition by the time over a piece."""
+        t, y = self._at(a, b)
+        return self._functions.slope(j, t, y, self._p, self._place.segment.rhs(t, y, self._p))
+
+    def sign(self, j: int, theta: float) -> int:
+        """The sign of a condition at one place; 0 if it is not decided."""
+        value = self.value(j, theta, theta)
+        return 1 if value > 0 else -1 if value < 0 else 0
+
+    def root(self, j: int, a: float, b: float) -> float:
+        """The place between two at which a condition is zero, to the precision of doubles, by regula falsi."""
+        left, right = (float(self.value(j, x, x).mid()) for x in (a, b))
+        for _ in range(60):
+            middle = (a + b) / 2 if left == right else min(max(a - left * (b - a) / (right - left), a), b)
+            # The side that stays is taken for half as large (Illinois).
+            found = float(self.value(j, middle, middle).mid())
+            if found == 0.0 or b - a <= 4e-16 * max(b, 1e-300):
+                return middle
+            if (found > 0) == (right > 0):
+                b, right, left = middle, found, left / 2
+            else:
+                a, left, right = middle, found, right / 2
+        return (a + b) / 2
+
+    def increments(self, places: Sequence[float]) -> arb_mat:
+        """The polynomial at places of the step, without the state at its start: (places × n)."""
+        return arb_mat(
+            [[(q(arb(x)) - y).mid() for q, y in zip(self._polynomials, self._y0, strict=True)] for x in places]
+        )
+
+
+@cache
+def _monomials(stages: int) -> arb_mat:
+    """From increments at the nodes to coefficients of θ, θ², …: (s × s)."""
+    with precision(2 * _BITS):
+        nodes = radau(stages, 2 * _BITS).nodes
+        return arb_mat([[c ** (k + 1) for k in range(stages)] for c in nodes]).inv().mid()
+
+
+def times_of(jumps: Sequence[tuple[int, Jump]], names: Sequence[str]) -> list[tuple[str, arb]]:
+    """Name and time of each jump, in order."""
+    return [(names[jump.event], jump.t) for _, jump in jumps]
+
+
+def matching_times(a: Sequence[tuple[int, Jump]], b: Sequence[tuple[int, Jump]], span: float) -> float:
+    """The digits that two computations have in common in the times of their events, against the time span.
+
+    Raises:
+        ReferenceFailure: they have different events.
+    """
+    if [jump.event for _, jump in a] != [jump.event for _, jump in b]:
+        raise ReferenceFailure(f"two runs have different events: {len(a)} and {len(b)} of them")
+    worst = max((float(abs(x.t - y.t)) / span for (_, x), (_, y) in zip(a, b, strict=True)), default=0.0)
+    return -float(np.log10(worst)) if worst > 0 else np.inf
