@@ -294,6 +294,11 @@ def _print(stored: StoredReference) -> None:
         verb = "proves the solution" if stored.certificate["proof"] == ENCLOSED else "agrees on the solution"
         click.echo(f"  two runs agree to {min(stored.solution_digits)} digits")
         click.echo(f"  {second['method']} in {second['arithmetic']} {verb} to {second['digits']} digits")
+    events = stored.certificate.get("events", [])
+    if events:
+        shown = ", ".join(f"{item['name']} at {float(item['t']):.10g}" for item in events[:_SHOWN])
+        more = f", and {len(events) - _SHOWN} more" if len(events) > _SHOWN else ""
+        click.echo(f"  {len(events)} events to {stored.certificate['event_digits']} digits of time: {shown}{more}")
     for name, digits in stored.certificate.get("invariant_digits", {}).items():
         click.echo(f"  invariant {name} holds to {digits} digits")
     if "exact_solution_digits" in stored.certificate:

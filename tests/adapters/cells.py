@@ -121,3 +121,18 @@ def steady_traces(problem: str, cell: Cell, rtols: tuple[float, ...]) -> list[in
         program.synchronise(program.solve(inputs))
         counts.append(program.trace_count())
     return counts
+
+
+def event_errors(program: Program, problem: str) -> tuple[float, float]:
+    """Errors of a solve and of a gradient by d loss / d log p, at 1e-8, against the certified reference."""
+    loaded = catalog.load(problem)
+    truth = find(loaded)
+    assert truth is not None
+    theta = np.array(loaded.numbers().theta)
+    inputs = program.prepare(theta, Point(1e-8, 1e-10))
+    ys = program.read_solution(program.solve(inputs)).ys
+    exact = np.array(truth.solution, dtype=float)
+    solution = np.max(np.abs(ys - exact)) / np.max(np.abs(exact))
+    by_log = program.read_gradient(program.gradient(inputs)).gradient * theta
+    right = np.array(truth.gradient, dtype=float) * theta
+    return float(solution), float(np.max(np.abs(by_log - right)) / np.max(np.abs(right)))

@@ -36,7 +36,8 @@ _CUTS = (0.4975, 0.4625, 0.5375)
 #: Two events closer than this share of a step happen at once.
 _AT_ONCE = 1e-9
 _MAX_CORRECTIONS = 12
-_NEWTON = 12
+#: Corrections of an event's time, relative to the step, that may be rounding.
+_ROUNDING = 1e-20
 #: More jumps are not followed; shorter intervals, against the time span, mean that they accumulate.
 MAX_JUMPS, _SHORTEST_INTERVAL = 5000, 1e-10
 
@@ -222,6 +223,9 @@ class Watcher:
             if rises and direction in (0, rises):
                 start = 0 if a == 0.0 and at_zero else path.sign(j, a)
                 end = path.sign(j, b)
+                if end == 0 and b < 1.0:
+                    # A crossing is not within rounding at all places where the piece before could be cut.
+                    raise self._touching(j, path, b)
                 if end == 0:
                     raise ReferenceFailure(
                         f"the event '{self._name(j)}' happens at t = {path.time(b):.12g}, which is a saved time or a"
@@ -233,16 +237,19 @@ class Watcher:
             if rises:
                 continue
             if b - a < _SHORTEST_PIECE:
-                raise ReferenceFailure(
-                    f"the condition of the event '{self._name(j)}' touches zero near t = {path.time(a):.12g} without"
-                    " passing it clearly: a small change of a parameter makes or removes the event, so that the"
-                    " solution has no derivative there",
-                    path.time(a),
-                )
+                raise self._touching(j, path, a)
             cuts = [a + share * (b - a) for share in _CUTS]
             middle = next((cut for cut in cuts if path.sign(j, cut)), cuts[0])
             pieces += [(middle, b), (a, middle)]
         return None
+
+    def _touching(self, j: int, path: _Path, place: float) -> ReferenceFailure:
+        t = path.time(place)
+        return ReferenceFailure(
+            f"the condition of the event '{self._name(j)}' touches zero near t = {t:.12g} without passing it clearly: a"
+            " small change of a parameter makes or removes the event, so that the solution has no derivative there",
+            t,
+        )
 
     def _located(
         self, path: _Path, theta: float, j: int, place: Place, y: Sequence[arb], scale: FloatArray, tolerance: float
@@ -250,6 +257,7 @@ class Watcher:
         """The step that ends in the event, to the working precision."""
         h = (place.h * arb(theta)).mid()
         guess = path.increments([float(c) * theta for c in place.tableau.nodes_d])
+        last = np.inf
         for _ in range(_MAX_CORRECTIONS):
             shorter = Place(place.segment, place.t, h, place.tableau)
             stages = solve_stages(shorter, y, self._p, guess, scale, tolerance)
@@ -259,10 +267,13 @@ class Watcher:
             value = self.functions.values(t, end, self._p)[j]
             slope = self.functions.slope(j, t, end, self._p, place.segment.rhs(t, end, self._p))
             more = (-value / slope).mid()
-            if not abs(more) <= abs(h) / 4:
+            size, least = float(abs(more)), max(float(abs(h)), 1e-6 * abs(float(t)))
+            if not size <= float(abs(h)) / 4:
                 break
-            if float(abs(more)) <= tolerance * max(float(abs(h)), 1e-6 * abs(float(t))):
+            # Corrections that no longer shrink are rounding, which a condition that is nearly flat makes large.
+            if size <= tolerance * least or (size <= _ROUNDING * least and size >= last / 2):
                 return Cut(self._events.conditions[j], shorter, stages)
+            last = size
             h = (h + more).mid()
         raise ReferenceFailure(
             f"the time of the event '{self._name(j)}' near t = {path.time(theta):.12g} cannot be located",

@@ -1,0 +1,93 @@
+"""Solves and gradients through events, against certified references of the catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from adapters.cells import event_errors, source_task
+from adapters.findings import findings
+from needs import skip_without
+
+from sciml_bench.adapters import registry
+from sciml_bench.adapters.base import ProblemTraits
+from sciml_bench.adapters.scipy import events
+from sciml_bench.emit import source
+from sciml_bench.errors import UsageError
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import SOLVERS, Cell, Point
+from sciml_bench.spec import catalog
+
+PROBLEMS = ("bouncing-ball", "thermostat", "integrate-and-fire", "oral-doses")
+
+
+def scipy_program(problem: str, method: str) -> Any:
+    loaded = catalog.load(problem)
+    cell = Cell(problem, "scipy", method, "forward", "eager")
+    return events.build(source_task(source(loaded, "numpy"), loaded.numbers(), cell))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["rk45", "dop853", "radau", "bdf", "lsoda"])
+def test_scipy_is_right_through_events(problem: str, method: str):
+    solution, gradient = event_errors(scipy_program(problem, method), problem)
+    assert solution < 1e-5
+    assert gradient < 1e-4
+
+
+def test_events_that_accumulate_end_a_solve(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(events, "MOST_EVENTS", 2)
+    program = scipy_program("bouncing-ball", "rk45")
+    inputs = program.prepare(np.array([9.81, 0.8]), Point(1e-6, 1e-8))
+    with pytest.raises(SolverFailure, match=r"more than 2 events until t = 1\.75") as caught:
+        program.solve(inputs)
+    assert caught.value.outcome is Outcome.MAX_STEPS
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """The findings of :mod:`adapters.in_jax_events`."""
+    skip_without("diffrax")
+    return findings("in_jax_events.py")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_diffrax_is_right_through_events(found: dict[str, Any], problem: str):
+    solution, gradient = found["errors"][problem]
+    assert solution < 1e-5
+    assert gradient < 1e-4
+
+
+def test_diffrax_follows_more_events_than_its_first_solve_had(found: dict[str, Any]):
+    fewer, more = found["more_events"]
+    assert fewer >= 3
+    assert more >= 2
+
+
+def test_adapters_take_events_only_with_a_program_for_them():
+    facts = ProblemTraits("any", "events", 2, 2, 0, "parameters", False, events=True)
+    solvers = [adapter for adapter in registry.adapters().values() if adapter.track == SOLVERS]
+    without = [adapter for adapter in solvers if not adapter.event_program]
+    assert {adapter.name for adapter in solvers} - {adapter.name for adapter in without} == {"scipy", "diffrax"}
+    for adapter in without:
+        cell = Cell("any", adapter.name, adapter.methods[0].name, adapter.sensitivities[0], adapter.modes[0])
+        assert adapter.why_not(cell, facts) == "its adapter takes no problems with events"
+
+
+@pytest.mark.parametrize("target", ["julia", "numba", "tensorflow", "casadi", "diffsl", "python"])
+def test_targets_without_code_for_events_refuse_them(target: str):
+    with pytest.raises(UsageError, match=f"events of 'thermostat' are not emitted for {target}"):
+        source(catalog.load("thermostat"), target)
+
+
+def test_ways_that_stop_at_no_event_are_refused():
+    facts = ProblemTraits("any", "events", 2, 2, 0, "parameters", False, n_saved=3, events=True)
+    for cell, words in (
+        (Cell("any", "scipy", "odeint", "forward", "eager"), "odeint does not look for events"),
+        (Cell("any", "scipy", "rk45", "forward", "compiled"), "not emitted for Numba"),
+        (Cell("any", "diffrax", "tsit5", "backsolve", "compiled"), "BacksolveAdjoint"),
+        (Cell("any", "diffrax", "tsit5-fixed", "forward", "compiled"), "equal steps"),
+        (Cell("any", "diffrax", "tsit5", "forward", "compiled", saving="landing"), "not known before the solve"),
+    ):
+        assert words in (registry.adapter(cell.adapter).why_not(cell, facts) or "")

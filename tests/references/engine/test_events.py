@@ -1,0 +1,269 @@
+"""Events of references: against closed forms, and refused where they are not defined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import mpmath
+import pytest
+from stubs.small_problems import Load
+
+from sciml_bench.references.certificate import Certified, certify
+from sciml_bench.references.engine.case import Case
+from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.spec import catalog
+from sciml_bench.spec.model import Problem
+
+DIGITS = 15
+
+OSCILLATOR = """\
+spec = 1
+name = "oscillator"
+title = "An oscillator and a counter"
+[time]
+t1 = {t1}
+save = {{ times = [{times}] }}
+[parameters]
+level = {level}
+kick = 0.25
+[states]
+x = 0
+v = 1
+n = 0
+[equations]
+x = "v"
+v = "-x"
+n = "0*level*kick"
+[events.crossing]
+when = "{when}"
+direction = "{direction}"
+reset = {{ {reset} }}
+"""
+
+
+def oscillator(
+    load: Load, *, level: str = "0.5", when: str = "x - level", direction: str = "rising",
+    reset: str = 'n = "n + kick"', t1: str = "10", times: str = "1, 10",
+) -> Problem:  # fmt: skip
+    return load(OSCILLATOR.format(level=level, when=when, direction=direction, reset=reset, t1=t1, times=times))
+
+
+def certified(problem: Problem, gradients: bool = True) -> Certified:
+    return certify(Case(problem), gradients=gradients)
+
+
+def times(found: Certified) -> list[mpmath.mpf]:
+    listed = found.evidence["events"]
+    assert isinstance(listed, list)
+    return [mpmath.mpf(item["t"]) for item in listed]
+
+
+def agree(found: object, exact: mpmath.mpf, digits: float = DIGITS) -> None:
+    value = mpmath.mpf(str(found).split("+/-")[0].strip("[] ")) if not isinstance(found, mpmath.mpf) else found
+    assert abs(value - exact) <= mpmath.mpf(10) ** -digits * max(abs(exact), mpmath.mpf(10) ** -3), (value, exact)
+
+
+def decimal(value: object) -> mpmath.mpf:
+    """The middle of a ball."""
+    return mpmath.mpf(value.str(40, radius=False))  # type: ignore[attr-defined]
+
+
+def bouncing(g: mpmath.mpf, e: mpmath.mpf, at: Sequence[mpmath.mpf]) -> tuple[list[mpmath.mpf], mpmath.mpf]:
+    """Times of the impacts until 2.5, and the sum of the squares of all states at these times."""
+    impacts, t, speed = [mpmath.sqrt(2 / g)], mpmath.sqrt(2 / g), mpmath.sqrt(2 * g) * e
+    while t + 2 * speed / g < mpmath.mpf("2.5"):
+        t, speed = t + 2 * speed / g, speed * e
+        impacts.append(t)
+    total = mpmath.mpf(0)
+    for time in at:
+        before = [k for k, impact in enumerate(impacts) if impact < time]
+        if not before:
+            height, velocity = 1 - g * time**2 / 2, -g * time
+        else:
+            start, up = impacts[before[-1]], mpmath.sqrt(2 * g) * e ** (before[-1] + 1)
+            since = time - start
+            height, velocity = up * since - g * since**2 / 2, up - g * since
+        total += height**2 + velocity**2
+    return impacts, total
+
+
+@pytest.fixture(autouse=True)
+def precise() -> None:
+    mpmath.mp.dps = 40
+
+
+def test_bouncing_ball_agrees_with_its_closed_form():
+    problem = catalog.load("bouncing-ball")
+    found = certified(problem)
+    saved = [mpmath.mpf(t.p) / t.q for t in problem.save_times]
+    g, e = mpmath.mpf("9.81"), mpmath.mpf("0.8")
+    impacts, loss = bouncing(g, e, saved)
+    assert len(times(found)) == len(impacts) == 4
+    for a, b in zip(times(found), impacts, strict=True):
+        agree(a, b, 20)
+    agree(decimal(found.loss), loss, 20)
+    by_g = mpmath.diff(lambda x: bouncing(x, e, saved)[1], g)
+    by_e = mpmath.diff(lambda x: bouncing(g, x, saved)[1], e)
+    for value, exact in zip(found.gradient, (by_g, by_e), strict=True):
+        agree(decimal(value), exact)
+    assert min(found.gradient_digits) >= DIGITS
+
+
+def heated(k: mpmath.mpf, q: mpmath.mpf, low: mpmath.mpf, high: mpmath.mpf) -> tuple[list[mpmath.mpf], mpmath.mpf]:
+    """Times at which the thermostat of the catalog switches, and its loss: between them T' = -k (T - 10) + q on."""
+    t, start, on, switched = mpmath.mpf(0), mpmath.mpf(20), 1, list[mpmath.mpf]()
+    parts = []
+    while t < 10:
+        limit, goal = 10 + q * on / k, high if on else low
+        parts.append((t, start, limit, on))
+        t += mpmath.log((start - limit) / (goal - limit)) / k
+        switched += [t] if t < 10 else []
+        start, on = goal, 1 - on
+    total = mpmath.mpf(0)
+    for i in range(1, 21):
+        time = mpmath.mpf(i) / 2
+        begin, start, limit, on = next(part for part in reversed(parts) if part[0] < time)
+        total += (limit + (start - limit) * mpmath.exp(-k * (time - begin))) ** 2 + on
+    return switched, total
+
+
+def test_thermostat_agrees_with_its_closed_form():
+    found = certified(catalog.load("thermostat"))
+    values = [mpmath.mpf(x) for x in ("0.5", "8", "18", "22")]
+    switched, loss = heated(*values)
+    assert len(switched) == len(times(found)) >= 5
+    for a, b in zip(times(found), switched, strict=True):
+        agree(a, b, 20)
+    agree(decimal(found.loss), loss, 20)
+    for i, value in enumerate(found.gradient):
+        exact = mpmath.diff(lambda x, i=i: heated(*values[:i], x, *values[i + 1 :])[1], values[i])
+        agree(decimal(value), exact)
+
+
+def test_doses_agree_with_their_sum():
+    problem = catalog.load("oral-doses")
+    found = certified(problem)
+
+    def loss(ka: mpmath.mpf, ke: mpmath.mpf, dose: mpmath.mpf) -> mpmath.mpf:
+        total = mpmath.mpf(0)
+        for t in map(int, problem.save_times):
+            amounts = [(100, 0), *((dose, at) for at in (12, 24, 36, 48))]
+            gut = sum(d * mpmath.exp(-ka * (t - at)) for d, at in amounts if at < t)
+            blood = sum(
+                d * ka / (ka - ke) * (mpmath.exp(-ke * (t - at)) - mpmath.exp(-ka * (t - at)))
+                for d, at in amounts
+                if at < t
+            )
+            total += gut**2 + blood**2
+        return total
+
+    values = [mpmath.mpf(x) for x in ("0.9", "0.12", "100")]
+    agree(decimal(found.loss), loss(*values), 20)
+    for i, value in enumerate(found.gradient):
+        agree(decimal(value), mpmath.diff(lambda x, i=i: loss(*values[:i], x, *values[i + 1 :]), values[i]))
+
+
+def test_two_crossings_within_a_step_are_both_seen(load: Load):
+    """x = sin t is above the level for 2.8e-5 only."""
+    level = "0.9999999999"
+    rising = certified(oscillator(load, level=level), gradients=False)
+    first = mpmath.asin(mpmath.mpf(level))
+    assert len(times(rising)) == 2
+    agree(times(rising)[0], first, 18)
+    both = certified(oscillator(load, level=level, direction="both"), gradients=False)
+    assert len(times(both)) == 4
+    agree(times(both)[1], mpmath.pi - first, 18)
+    # n counts them.
+    assert decimal(rising.rows[-1][2]) == mpmath.mpf("0.5")
+
+
+def test_a_condition_that_passes_zero_in_the_other_direction_does_nothing(load: Load):
+    found = certified(oscillator(load, direction="falling", t1="2.5", times="1, 2.5"))
+    assert len(times(found)) == 0
+
+
+def test_a_reset_moves_the_time_into_the_gradient(load: Load):
+    """At sin t = level the velocity is multiplied: the state after it depends on the level through the time."""
+    found = certified(oscillator(load, reset='v = "v + kick"', t1="2", times="2"))
+
+    def loss(level: mpmath.mpf, kick: mpmath.mpf) -> mpmath.mpf:
+        t = mpmath.asin(level)
+        x, v, left = level, mpmath.cos(t) + kick, 2 - t
+        return (x * mpmath.cos(left) + v * mpmath.sin(left)) ** 2 + (v * mpmath.cos(left) - x * mpmath.sin(left)) ** 2
+
+    level, kick = mpmath.mpf("0.5"), mpmath.mpf("0.25")
+    agree(decimal(found.loss), loss(level, kick), 20)
+    agree(decimal(found.gradient[0]), mpmath.diff(lambda x: loss(x, kick), level))
+    agree(decimal(found.gradient[1]), mpmath.diff(lambda x: loss(level, x), kick))
+
+
+def test_an_event_that_depends_on_the_time_alone(load: Load):
+    found = certified(oscillator(load, when="t - 6*level", reset='v = "v*(1 + t)"', t1="5", times="5"))
+    agree(times(found)[0], mpmath.mpf(3), 20)
+
+    def loss(level: mpmath.mpf) -> mpmath.mpf:
+        t = 6 * level
+        x, v, left = mpmath.sin(t), mpmath.cos(t) * (1 + t), 5 - t
+        return (x * mpmath.cos(left) + v * mpmath.sin(left)) ** 2 + (v * mpmath.cos(left) - x * mpmath.sin(left)) ** 2
+
+    agree(decimal(found.gradient[0]), mpmath.diff(loss, mpmath.mpf("0.5")))
+
+
+def test_gradients_by_the_initial_state(load: Load):
+    text = OSCILLATOR.format(level="0.5", when="x - 0.5", direction="rising", reset='v = "v + 0.25"', t1="2", times="2")
+    head, _, rest = text.replace("0*level*kick", "0").partition("[parameters]")
+    found = certified(load(head + "[states]" + rest.partition("[states]")[2]))
+
+    def loss(x0: mpmath.mpf, v0: mpmath.mpf) -> mpmath.mpf:
+        t = mpmath.findroot(lambda t: x0 * mpmath.cos(t) + v0 * mpmath.sin(t) - mpmath.mpf("0.5"), mpmath.pi / 6)
+        x, v = mpmath.mpf("0.5"), v0 * mpmath.cos(t) - x0 * mpmath.sin(t) + mpmath.mpf("0.25")
+        left = 2 - t
+        return (x * mpmath.cos(left) + v * mpmath.sin(left)) ** 2 + (v * mpmath.cos(left) - x * mpmath.sin(left)) ** 2
+
+    agree(decimal(found.gradient[0]), mpmath.diff(lambda x: loss(x, mpmath.mpf(1)), mpmath.mpf(0)), 12)
+    agree(decimal(found.gradient[1]), mpmath.diff(lambda v: loss(mpmath.mpf(0), v), mpmath.mpf(1)), 12)
+
+
+ZENO = catalog.path("bouncing-ball").read_text(encoding="utf-8").replace("t1 = 2.5", "t1 = 5")
+REFUSED: dict[str, tuple[Callable[[Load], Problem], str]] = {
+    "accumulation": (lambda load: load(ZENO), r"events accumulate near t = 4\.06"),
+    "a zero at the start": (lambda load: oscillator(load, when="x"), "is zero at the start, t = 0"),
+    "a touch": (lambda load: oscillator(load, when="x - 1"), "touches zero near t = 1.57"),
+    "a touch to 1e-30": (lambda load: oscillator(load, when="x - 1 + 1e-30"), "touches zero near t = 1.57"),
+    "an event at a saved time": (
+        lambda load: oscillator(load, when="t - 1", times="1, 10"),
+        "happens at t = 1, which is a saved time",
+    ),
+    "two at once": (
+        lambda load: load(
+            OSCILLATOR.format(
+                level="0.5", when="x - level", direction="rising", reset='n = "n + kick"', t1="10", times="10"
+            )
+            + '[events.also]\nwhen = "3*x - 3*level"\nreset = { v = 2 }\n'
+        ),
+        "'crossing' and 'also' happen at once, at t = 0.523",
+    ),
+    "another condition put at zero": (
+        lambda load: load(
+            OSCILLATOR.format(
+                level="0.5", when="x - level", direction="rising", reset='n = "1"', t1="10", times="10"
+            ).replace('"1"', "1")
+            + '[events.also]\nwhen = "n - 1"\nreset = { v = 2 }\n'
+        ),
+        "puts the condition of 'also' at zero",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_events_that_are_not_defined_are_refused_with_their_time(load: Load, name: str):
+    make, match = REFUSED[name]
+    with pytest.raises(ReferenceFailure, match=match):
+        certified(make(load))
+
+
+def test_a_perturbation_that_makes_an_event_leaves_the_solution_without_a_gradient(load: Load):
+    """The level is passed by less than the perturbation of the differences."""
+    problem = oscillator(load, level="0.999999999", reset='n = "n + kick"')
+    with pytest.raises(ReferenceFailure, match="makes or removes an event"):
+        certified(problem)

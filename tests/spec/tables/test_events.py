@@ -1,0 +1,77 @@
+"""The tables of events: what they mean, and every mistake with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sympy import Rational
+
+from sciml_bench.errors import ProblemError
+from sciml_bench.spec.model import Problem, symbol
+
+EVENT = """
+[events.hit]
+when = "a - 0.5"
+direction = "falling"
+reset = { a = "1 + k", b = "b/2" }
+
+[events.dose]
+at = [0.55, "pi/2"]
+reset = { b = "b + 1" }
+"""
+
+
+def test_events_are_read(load: Callable[[str], Problem], decay: str):
+    problem = load(decay + EVENT)
+    hit, dose = problem.events
+    assert (hit.name, hit.direction, hit.way, hit.at) == ("hit", -1, "falling", ())
+    assert hit.when == symbol("a") - Rational(1, 2)
+    assert {name: str(value) for name, value in hit.reset.items()} == {"a": "k + 1", "b": "b/2"}
+    assert (dose.when, [str(t) for t in dose.at]) == (None, ["11/20", "pi/2"])
+    assert [str(t) for t in problem.breakpoints] == ["11/20", "pi/2"]
+    assert problem.spec_hash != load(decay).spec_hash
+    assert problem.spec_hash != load(decay + EVENT.replace("b/2", "b/3")).spec_hash
+
+
+def test_a_direction_is_both_if_it_is_left_out(load: Callable[[str], Problem], decay: str):
+    problem = load(decay + '[events.hit]\nwhen = "a - 0.5"\nreset = { a = 1 }\n')
+    assert problem.events[0].way == "both"
+
+
+def test_a_parameter_of_an_event_counts_as_used(load: Callable[[str], Problem], decay: str):
+    text = decay.replace("k = 0.1", "k = 0.1\nlevel = 0.5")
+    assert load(text + '[events.hit]\nwhen = "a - level"\nreset = { a = 1 }\n').n_parameters == 2
+
+
+WRONG = {
+    "neither": ("[events.e]\nreset = { a = 1 }\n", "needs either 'when' or 'at'"),
+    "both": ('[events.e]\nwhen = "a"\nat = [1]\nreset = { a = 1 }\n', "needs either 'when' or 'at'"),
+    "no reset": ('[events.e]\nwhen = "a"\n', "'reset' must say the values"),
+    "an empty reset": ('[events.e]\nwhen = "a"\nreset = {}\n', "'reset' must say the values"),
+    "an unknown state": ('[events.e]\nwhen = "a"\nreset = { q = 1 }\n', "'q' is not a state"),
+    "an unknown name": ('[events.e]\nwhen = "a - zz"\nreset = { a = 1 }\n', "zz"),
+    "a constant condition": ('[events.e]\nwhen = "2"\nreset = { a = 1 }\n', "never passes zero"),
+    "a wrong direction": ('[events.e]\nwhen = "a"\ndirection = "up"\nreset = { a = 1 }\n', "'up' is no direction"),
+    "a direction of a time": ('[events.e]\nat = [1]\ndirection = "both"\nreset = { a = 1 }\n', "has no direction"),
+    "times outside": ("[events.e]\nat = [3]\nreset = { a = 1 }\n", "must increase and lie inside"),
+    "times that fall": ("[events.e]\nat = [1, 0.5]\nreset = { a = 1 }\n", "must increase and lie inside"),
+    "an unknown key": ('[events.e]\nwhen = "a"\nrest = 1\nreset = { a = 1 }\n', "unknown key 'rest'"),
+    "no table": ("events = 3\n", "must be a table"),
+    "a name twice": ('[events.k]\nwhen = "a"\nreset = { a = 1 }\n', "already declared"),
+    "a saved time": ("[events.e]\nat = [1]\nreset = { a = 1 }\n", "which is a saved time"),
+    "an old word": ("[doses]\nx = 1\n", "a dose is a scheduled event"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_mistakes_are_named(load: Callable[[str], Problem], decay: str, name: str):
+    text, match = WRONG[name]
+    whole = text + decay if name == "no table" else decay + text
+    with pytest.raises(ProblemError, match=match):
+        load(whole.replace("t1 = 2\n", "t1 = 2\nsave = { times = [1, 2] }\n"))
+
+
+def test_events_and_batches_cannot_be_in_one_problem(load: Callable[[str], Problem], decay: str):
+    with pytest.raises(ProblemError, match="events and a batch cannot be in one problem"):
+        load(decay + EVENT + "[batch]\nsize = 3\nspread = 0.1\n")
