@@ -165,7 +165,9 @@ class EventProgram(DiffraxProgram):
 
     def _event(self, leg: Leg, arguments: tuple[Any, ...], values: Values, atol: jax.Array) -> diffrax.Event:
         conditions = [partial(self._condition, j, leg.t, self._at_start(j, leg, arguments)) for j in self._numbered]
-        finder = optimistix.Newton(rtol=_ROOT_SHARE * values.rtol, atol=_ROOT_SHARE * values.rtol)
+        # Declared as numbers, they may be traced.
+        exact: Any = _ROOT_SHARE * values.rtol
+        finder = optimistix.Newton(rtol=exact, atol=exact)
         return diffrax.Event(conditions, finder, self._directions)
 
     @property

@@ -18,7 +18,7 @@ from sciml_bench.adapters.scipy.integrators import counting_steps, raised, unfin
 from sciml_bench.adapters.scipy.program import METHODS, Counts, Inputs, SciPyProgram, Solved
 from sciml_bench.adapters.scipy.system import System
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.task import Task
+from sciml_bench.record.task import Numbers, Point, Task
 
 Vector = NDArray[np.float64]
 MOST_EVENTS = 10_000
@@ -46,8 +46,8 @@ class EventProgram(SciPyProgram):
             for t in times:
                 self._scheduled.setdefault(t, []).append(k)
 
-    def _prepared(self, *arguments: Any) -> Inputs:
-        made = super()._prepared(*arguments)
+    def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
+        made = super()._prepared(numbers, values, given, point)
         augmented = [system._replace(p=made.p) for system in made.augmented]
         return made._replace(state=made.state._replace(p=made.p), augmented=augmented, uncoupled=None)
 
