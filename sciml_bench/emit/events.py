@@ -13,7 +13,7 @@ from sciml_bench.spec.event import Event
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import symbol, to_double
 
-TARGETS = ("numpy", "jax", "torch")
+TARGETS = ("numpy", "jax", "torch", "torch-arrays")
 """Targets in which events are written."""
 
 

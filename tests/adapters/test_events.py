@@ -17,6 +17,7 @@ from sciml_bench.emit import source
 from sciml_bench.errors import UsageError
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import SOLVERS, Cell, Point
+from sciml_bench.references.store import find
 from sciml_bench.spec import catalog
 
 PROBLEMS = ("bouncing-ball", "thermostat", "integrate-and-fire", "oral-doses")
@@ -65,11 +66,38 @@ def test_diffrax_follows_more_events_than_its_first_solve_had(found: dict[str, A
     assert more >= 2
 
 
+@pytest.fixture(scope="module")
+def in_torch() -> dict[str, Any]:
+    """The findings of :mod:`adapters.in_torch_events`."""
+    skip_without("torchdiffeq")
+    return findings("in_torch_events.py")
+
+
+@pytest.mark.parametrize("problem", ["bouncing-ball", "oral-doses"])
+def test_torchdiffeq_is_right_through_events_whose_conditions_read_no_parameter(in_torch: dict[str, Any], problem: str):
+    solution, gradient = in_torch["errors"][problem]
+    assert solution < 1e-5
+    assert gradient < 1e-4
+
+
+def test_torchdiffeq_has_no_gradient_by_what_a_condition_reads(in_torch: dict[str, Any]):
+    """A defect of the library: should it be mended, take the remark out of the adapter and the documentation."""
+    truth = find(catalog.load("thermostat"))
+    assert truth is not None
+    _, _, lower, upper = in_torch["thermostat"]
+    assert abs(float(truth.gradient[2])) > 1
+    assert (lower, upper) == (0.0, 0.0)
+
+
 def test_adapters_take_events_only_with_a_program_for_them():
     facts = ProblemTraits("any", "events", 2, 2, 0, "parameters", False, events=True)
     solvers = [adapter for adapter in registry.adapters().values() if adapter.track == SOLVERS]
     without = [adapter for adapter in solvers if not adapter.event_program]
-    assert {adapter.name for adapter in solvers} - {adapter.name for adapter in without} == {"scipy", "diffrax"}
+    assert {adapter.name for adapter in solvers} - {adapter.name for adapter in without} == {
+        "scipy",
+        "diffrax",
+        "torchdiffeq",
+    }
     for adapter in without:
         cell = Cell("any", adapter.name, adapter.methods[0].name, adapter.sensitivities[0], adapter.modes[0])
         assert adapter.why_not(cell, facts) == "its adapter takes no problems with events"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.recipes import contradicted, default, distinct, other_kind, takes_explicit
-from sciml_bench.record.task import Cell
+from sciml_bench.record.task import LANDING, Cell
 
 __all__ = ["ADAPTER"]
 
@@ -65,6 +65,8 @@ def not_released(method: str) -> str | None:
 
 
 def _refusal(cell: Cell, facts: ProblemTraits) -> str | None:
+    if facts.events and (why := _no_events(cell, facts)):
+        return why
     if facts.stochastic:
         return "torchdiffeq takes no Brownian motion that drives an equation (torchsde, another library, does)"
     if facts.controlled:
@@ -76,6 +78,19 @@ def _refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     if cell.sensitivity == SEMINORM and facts.wrt == "initial_state":
         return "a seminorm leaves out the gradients of parameters, which this problem does not ask for"
     return not_released(cell.method)
+
+
+def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
+    """Return why a cell cannot run on a problem with events."""
+    if not _has_error_control(cell.method):
+        return "odeint_event needs a method that chooses its steps"
+    if cell.framework_mode == "compiled":
+        return "where an event is, torch.compile does not know beforehand"
+    if cell.saving == LANDING:
+        return "steps end at events, and are solved again with the saved times between them"
+    if facts.latent or facts.n_weights:
+        return "events beside networks, or computations around the solve, are not emitted for PyTorch"
+    return None
 
 
 def _has_error_control(method: str) -> bool:
@@ -117,6 +132,7 @@ ADAPTER = Adapter(
     # TorchInductor fuses scalar code, and calls a library for each product with a matrix.
     mode_targets={"compiled": "torch"},
     program="sciml_bench.adapters.torchdiffeq.program:build",
+    event_program="sciml_bench.adapters.torchdiffeq.events:build",
     script="sciml_bench.adapters.torchdiffeq.script:script_of",
     methods=(*ADAPTIVE, *FIXED),
     sensitivities=("discrete", "backsolve", SEMINORM),

@@ -1,0 +1,135 @@
+"""Worker side of the torchdiffeq adapter for problems with events: ``odeint_event`` from event to event.
+
+As in the library's example of a bouncing ball, an event is located first, and the part up to it is then solved again
+with its saved times. ``odeint_event`` has no end: the time that is left is one more condition. It stops at a condition
+that passes zero in either direction; one that passes it in the other direction than its event changes nothing here.
+
+In torchdiffeq 0.2.5 the time of an event has derivatives by time and state alone: parameters that a condition reads get
+no gradient through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torchdiffeq
+from torch import Tensor
+
+from sciml_bench.adapters.torchdiffeq.equation import Equation
+from sciml_bench.adapters.torchdiffeq.program import Inputs, TorchdiffeqProgram
+from sciml_bench.record.outcome import Outcome, SolverFailure
+from sciml_bench.record.task import Task
+
+MOST_EVENTS = 10_000
+"""More events in a solve than these are a sign that they accumulate."""
+# Relative to what a condition is made of: at the start of a part its sign may be either.
+_NEAR = 1e-9
+
+
+class EventProgram(TorchdiffeqProgram):
+    """Solves from event to event."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        listed = self._source.EVENTS
+        self._resets = [getattr(self._source, f"reset_{name}") for name, _, _ in listed]
+        self._decided = [k for k, (_, direction, _) in enumerate(listed) if direction is not None]
+        self._directions = [listed[k][1] for k in self._decided]
+        self._scheduled: dict[float, list[int]] = {}
+        for k, (_, _, times) in enumerate(listed):
+            for t in times:
+                self._scheduled.setdefault(t, []).append(k)
+
+    def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
+        arguments, p = self._taken(inputs.arguments), inputs.arguments.p
+        y, saved = y0, []
+        for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):
+            module.arguments = arguments
+            rows, y = self._segment(integrate, inputs, module, times, y, adjoint)
+            saved.append(rows[: segment.n_saved])
+            for event in self._scheduled.get(segment.end, ()):
+                y = self._resets[event](times[-1], y, p)
+        return torch.cat(saved)
+
+    def _segment(
+        self,
+        integrate: Callable[..., Any],
+        inputs: Inputs,
+        module: Equation,
+        times: Tensor,
+        y: Tensor,
+        adjoint: dict[str, Any],
+    ) -> tuple[Tensor, Tensor]:
+        """The values at the times after the first, and the last state, between two breakpoints."""
+        p, t, rows = inputs.arguments.p, times[0], list[Tensor]()
+        options = inputs.tolerances | adjoint
+        for _ in range(MOST_EVENTS):
+            at, fired = self._next_event(integrate, inputs, module, t, times[-1], y, adjoint)
+            left = times[times > t.detach()]
+            ends = left if at is None else torch.cat([left[left < at.detach()], at.reshape(1)])
+            ys = integrate(module, y, torch.cat([t.reshape(1), ends]), **options)[1:]
+            if at is None:
+                rows.append(ys)
+                return torch.cat(rows), ys[-1]
+            rows.append(ys[:-1])
+            t, y = at, ys[-1]
+            if fired is not None:
+                y = self._resets[fired](t, y, p)
+        raise SolverFailure(Outcome.MAX_STEPS, f"more than {MOST_EVENTS} events until t = {float(t):g}")
+
+    def _next_event(
+        self,
+        integrate: Callable[..., Any],
+        inputs: Inputs,
+        module: Equation,
+        t: Tensor,
+        end: Tensor,
+        y: Tensor,
+        adjoint: dict[str, Any],
+    ) -> tuple[Tensor | None, int | None]:
+        """Time and number of the next event before the end; no time if there is none, no number if nothing changes."""
+        if not self._decided:
+            return None, None
+        p, start = inputs.arguments.p, t.detach()
+        at_start = self._at_start(module, start, y.detach(), p.detach())
+
+        def conditions(t: Tensor, y: Tensor) -> Tensor:
+            found = self._source.events(t, y, p)
+            found = torch.where(t == start, at_start, found)
+            return torch.cat([found, (end - t).reshape(1).to(found.dtype)])
+
+        # The event is located to the absolute tolerance, which has to be one number.
+        options = inputs.tolerances | adjoint | {"atol": float(torch.min(inputs.tolerances["atol"]))}
+        at, states = torchdiffeq.odeint_event(module, y, t, event_fn=conditions, odeint_interface=integrate, **options)
+        with torch.no_grad():
+            if float(end - at) <= options["atol"]:
+                return None, None
+            # The one that is nearest to zero, in time.
+            values = self._source.events(at, states[-1], p)
+            slopes = torch.stack([self._slope(i, module, at, states[-1], p) for i in range(len(values))])
+            j = int(torch.argmin(torch.abs(values / slopes)))
+            rises = bool(slopes[j] > 0)
+        direction = self._directions[j]
+        return at, self._decided[j] if direction in (0, 1 if rises else -1) else None
+
+    def _at_start(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        """The conditions at the start of a part; the slope of one that is as small as rounding."""
+        values = self._source.events(t, y, p).detach()
+        slopes = torch.stack([self._slope(j, module, t, y, p) for j in range(len(self._decided))])
+        by_state = torch.func.jacrev(lambda y: self._source.events(t, y, p))(y)
+        near = _NEAR * torch.abs(by_state) @ torch.maximum(torch.abs(y), self._scale)
+        return torch.where(torch.abs(values) > near, values, slopes)
+
+    def _slope(self, j: int, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        with torch.no_grad():
+            f = module(t, y)
+            tangents = (torch.ones_like(t), f)
+            _, slopes = torch.func.jvp(lambda t, y: self._source.events(t, y, p), (t, y), tangents)
+        return slopes[j]
+
+
+def build(task: Task) -> EventProgram:
+    """The program of a torchdiffeq cell of a problem with events."""
+    return EventProgram(task)

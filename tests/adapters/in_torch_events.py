@@ -1,0 +1,38 @@
+"""Run in a process of its own: gradients of torchdiffeq through events, as one JSON object of named findings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from adapters.cells import event_errors, source_task
+
+from sciml_bench.adapters.torchdiffeq import events
+from sciml_bench.emit import source
+from sciml_bench.record.task import Cell, Point
+from sciml_bench.spec import catalog
+
+
+def program(problem: str, sensitivity: str = "discrete") -> Any:
+    """The program of a cell."""
+    loaded = catalog.load(problem)
+    cell = Cell(problem, "torchdiffeq", "dopri5", sensitivity, "eager")
+    return events.build(source_task(source(loaded, "torch-arrays"), loaded.numbers(), cell))
+
+
+def thermostat() -> list[float]:
+    """The gradient at the parameters of the catalog."""
+    one = program("thermostat")
+    inputs = one.prepare(np.array(catalog.load("thermostat").numbers().theta), Point(1e-8, 1e-10))
+    return one.read_gradient(one.gradient(inputs)).gradient.tolist()
+
+
+if __name__ == "__main__":
+    errors = {name: event_errors(program(name), name) for name in ("bouncing-ball", "oral-doses")}
+    print(json.dumps({"errors": errors, "thermostat": thermostat()}))
