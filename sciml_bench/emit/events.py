@@ -19,14 +19,14 @@ TARGETS = ("numpy", "jax", "torch", "torch-arrays")
 
 def reset_name(event: str) -> str:
     """The name of the function that gives the state after an event."""
-    return f"reset_{event}"
+    return f"reset__{event}"
 
 
 def event_sources(context: Context) -> list[str]:
     """``events(t, y, p)``, what passes zero for each event that a condition decides, (n,), and for each event NAME
-    ``reset_NAME(t, y, p)``, the state after it.
+    ``reset__NAME(t, y, p)``, the state after it.
 
-    NumPy's have ``event_slopes(t, y, p)`` and ``reset_NAME_slopes(t, y, p)`` too: the derivatives by the state, by the
+    NumPy's have ``event_slopes(t, y, p)`` and ``reset_slopes__NAME(t, y, p)`` too: the derivatives by the state, by the
     time, and by the parameters, a row for each value. ``EVENTS`` lists name, direction and times of each event.
 
     Raises:
@@ -44,9 +44,7 @@ def event_sources(context: Context) -> list[str]:
     found += [_values(context, reset_name(event.name), _after(context, event)) for event in problem.events]
     if not target.differentiates:
         found.append(_slopes(context, "event_slopes", conditions))
-        found += [
-            _slopes(context, f"{reset_name(event.name)}_slopes", _after(context, event)) for event in problem.events
-        ]
+        found += [_slopes(context, f"reset_slopes__{event.name}", _after(context, event)) for event in problem.events]
     return found
 
 

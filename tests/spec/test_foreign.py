@@ -69,7 +69,7 @@ def test_forms_of_other_languages(tmp_path, equation, said):
 
 
 def test_a_key_of_another_table_is_refused_alike(tmp_path):
-    assert foreign.KEYS["events"] in refused(tmp_path, time="events = [0.5]")
+    assert foreign.KEYS["event"] in refused(tmp_path, time="event = [0.5]")
 
 
 def test_every_sentence_is_one_line_without_a_final_stop():

@@ -34,8 +34,8 @@ class EventProgram(SciPyProgram):
         self.counting: Any = counting_steps(METHODS[task.cell.method])
         source = self.source = self._source
         names = [name for name, _, _ in source.EVENTS]
-        self.resets = [getattr(source, f"reset_{name}") for name in names]
-        self.reset_slopes = [getattr(source, f"reset_{name}_slopes") for name in names]
+        self.resets = [getattr(source, f"reset__{name}") for name in names]
+        self.reset_slopes = [getattr(source, f"reset_slopes__{name}") for name in names]
         self.conditions = [k for k, (_, direction, _) in enumerate(source.EVENTS) if direction is not None]
         self.directions = [source.EVENTS[k][1] for k in self.conditions]
         self.scale = np.asarray(task.numbers.atol_scale)
@@ -59,6 +59,7 @@ class EventProgram(SciPyProgram):
             saved.append(rows[: segment.n_saved])
             counts = Counts(*map(operator.add, counts, told))
             for event in self._scheduled.get(segment.end, ()):
+                solve.moved_on()
                 z = solve.jumped(event, segment.end, z, at_condition=None)
         return Solved(np.concatenate(saved), counts)
 
@@ -71,6 +72,7 @@ class _Solve:
         self.p = system.p
         self.n = program.n_states
         self._count = 0
+        self._fired: int | None = None
 
     def segment(self, start: float, end: float, times: Vector, z: Vector) -> tuple[Vector, Vector, Counts]:
         """Solve between two breakpoints: values at the times (in our order), the last state, and SciPy's counts."""
@@ -91,9 +93,14 @@ class _Solve:
             j = next(j for j, at in enumerate(found.t_events) if len(at))
             t, z = float(found.t_events[j][0]), found.y_events[j][0]
             z = self.jumped(self.program.conditions[j], t, z, at_condition=j)
+            self._fired = j
             self._count += 1
             if self._count > MOST_EVENTS:
                 raise SolverFailure(Outcome.MAX_STEPS, f"more than {MOST_EVENTS} events until t = {t:g}")
+
+    def moved_on(self) -> None:
+        """Forget which event was the last: the state has changed since."""
+        self._fired = None
 
     def _until(self, t: float, end: float, times: Vector, z: Vector) -> Any:
         system, program = self.system, self.program
@@ -111,12 +118,12 @@ class _Solve:
             raise known from error
 
     def _watched(self, j: int, start: float, z: Vector) -> Callable[..., float]:
-        """A condition as ``solve_ivp`` takes it. At the start it may be zero, where rounding gives it either sign."""
+        """A condition as ``solve_ivp`` takes it; right after its event rounding may have given it either sign."""
         source, p, n = self.program.source, self.p, self.n
         at_start = self._sign_after(j, start, self._ours(z)[:n])
 
         def condition(t: float, z: Vector, *_: Any) -> float:
-            if t == start:
+            if t == start and self._fired == j:
                 return at_start
             return source.events(t, self._ours(z)[:n], p)[j]
 

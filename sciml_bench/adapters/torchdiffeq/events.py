@@ -34,7 +34,7 @@ class EventProgram(TorchdiffeqProgram):
     def __init__(self, task: Task):
         super().__init__(task)
         listed = self._source.EVENTS
-        self._resets = [getattr(self._source, f"reset_{name}") for name, _, _ in listed]
+        self._resets = [getattr(self._source, f"reset__{name}") for name, _, _ in listed]
         self._decided = [k for k, (_, direction, _) in enumerate(listed) if direction is not None]
         self._directions = [listed[k][1] for k in self._decided]
         self._scheduled: dict[float, list[int]] = {}
@@ -63,10 +63,10 @@ class EventProgram(TorchdiffeqProgram):
         adjoint: dict[str, Any],
     ) -> tuple[Tensor, Tensor]:
         """The values at the times after the first, and the last state, between two breakpoints."""
-        p, t, rows = inputs.arguments.p, times[0], list[Tensor]()
+        p, t, rows, last = inputs.arguments.p, times[0], list[Tensor](), -1
         options = inputs.tolerances | adjoint
         for _ in range(MOST_EVENTS):
-            at, fired = self._next_event(integrate, inputs, module, t, times[-1], y, adjoint)
+            at, (last, happens) = self._next_event(integrate, inputs, module, t, times[-1], y, adjoint, last)
             left = times[times > t.detach()]
             ends = left if at is None else torch.cat([left[left < at.detach()], at.reshape(1)])
             ys = integrate(module, y, torch.cat([t.reshape(1), ends]), **options)[1:]
@@ -75,8 +75,8 @@ class EventProgram(TorchdiffeqProgram):
                 return torch.cat(rows), ys[-1]
             rows.append(ys[:-1])
             t, y = at, ys[-1]
-            if fired is not None:
-                y = self._resets[fired](t, y, p)
+            if happens:
+                y = self._resets[self._decided[last]](t, y, p)
         raise SolverFailure(Outcome.MAX_STEPS, f"more than {MOST_EVENTS} events until t = {float(t):g}")
 
     def _next_event(
@@ -88,16 +88,18 @@ class EventProgram(TorchdiffeqProgram):
         end: Tensor,
         y: Tensor,
         adjoint: dict[str, Any],
-    ) -> tuple[Tensor | None, int | None]:
-        """Time and number of the next event before the end; no time if there is none, no number if nothing changes."""
+        last: int,
+    ) -> tuple[Tensor | None, tuple[int, bool]]:
+        """The next condition that passes zero before the end: its time, its place, and whether its event happens."""
         if not self._decided:
-            return None, None
+            return None, (-1, False)
         p, start = inputs.arguments.p, t.detach()
+        places = torch.arange(len(self._decided), device=self.device)
         at_start = self._at_start(module, start, y.detach(), p.detach())
 
         def conditions(t: Tensor, y: Tensor) -> Tensor:
             found = self._source.events(t, y, p)
-            found = torch.where(t == start, at_start, found)
+            found = torch.where((t == start) & (places == last), at_start, found)
             return torch.cat([found, (end - t).reshape(1).to(found.dtype)])
 
         # The event is located to the absolute tolerance, which has to be one number.
@@ -105,14 +107,14 @@ class EventProgram(TorchdiffeqProgram):
         at, states = torchdiffeq.odeint_event(module, y, t, event_fn=conditions, odeint_interface=integrate, **options)
         with torch.no_grad():
             if float(end - at) <= options["atol"]:
-                return None, None
+                return None, (-1, False)
             # The one that is nearest to zero, in time.
             values = self._source.events(at, states[-1], p)
             slopes = torch.stack([self._slope(i, module, at, states[-1], p) for i in range(len(values))])
             j = int(torch.argmin(torch.abs(values / slopes)))
             rises = bool(slopes[j] > 0)
         direction = self._directions[j]
-        return at, self._decided[j] if direction in (0, 1 if rises else -1) else None
+        return at, (j, direction in (0, 1 if rises else -1))
 
     def _at_start(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
         """The conditions at the start of a part; the slope of one that is as small as rounding."""

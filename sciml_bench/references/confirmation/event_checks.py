@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from flint import arb
+from scipy.integrate import solve_ivp
 from sympy import Expr, Integer, Rational
 
 from sciml_bench.references.confirmation.differences import Difference, Direction
 from sciml_bench.references.confirmation.hermite_obreshkov import Care, witness
+from sciml_bench.references.double_precision import emitted_numpy
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
-from sciml_bench.references.engine.events import Jump
+from sciml_bench.references.engine.events import Events, Jump
 from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, exact, precision
 from sciml_bench.references.engine.radau import Settings, Start, Trajectory, solve
 from sciml_bench.references.progress import ReferenceFailure, Watch
@@ -24,6 +29,11 @@ from sciml_bench.spec.model import to_double
 _PERTURBATION, _WIDER = 1e-7, 2
 _TAIL, _DIGITS = 1e-26, 57
 _MOST = 60.0
+#: Events of double precision this near to the ends of a part are the events there: as a share of it, and of the span.
+_MARGIN, _TIME_ERROR = 1e-6, 1e-7
+#: A condition that double precision sees beyond zero by less, relative to its largest value, may not pass it.
+_PASSED = 1e-6
+_FEWEST_STEPS = 20
 
 
 def follow_events(
@@ -71,6 +81,92 @@ def follow_events(
         saved += part.saved
         steps += part.n_steps
     return saved, float(digits), steps
+
+
+def look_between(case: Case, trajectory: Trajectory) -> None:
+    """Look for events that the engine has not, by LSODA in double precision on NumPy code from another emitter.
+
+    Each part between two events is solved from the engine's state, so that nothing depends on the parts before.
+
+    Raises:
+        ReferenceFailure: a condition passes zero where the engine has no event.
+    """
+    problem, events = case.problem, case.events
+    assert events is not None
+    functions = emitted_numpy(problem)
+    p, names = [float(x) for x in case.start.p], [event.name for event in problem.events]
+    scale = np.array([value for state in problem.states for value in state.scale])
+    stops = [float(exact(end)) for end in case.dynamics.ends]
+    start, y = to_double(problem.t0), np.array([float(x) for x in case.start.y0])
+    whole = to_double(problem.t1) - start
+    parts = [(float(jump.t), jump.after) for _, jump in trajectory.jumps] + [(to_double(problem.t1), None)]
+    for end, after in parts:
+        margin = _MARGIN * (end - start) + _TIME_ERROR * whole
+        for a, b in pairwise([start, *(stop for stop in stops if start < stop < end), end]):
+            found = _integrated(functions, p, events, (a, b), y, scale)
+            seen = [
+                (t, names[k])
+                for j, (k, ts) in enumerate(zip(events.conditions, found.t_events or [], strict=False))
+                for t in ts
+                if start + margin < t < end - margin
+                and _is_passed(functions, p, found, t, j, problem.events[k].direction)
+            ]
+            if seen:
+                t, name = min(seen)
+                raise ReferenceFailure(
+                    f"no reference is certified for '{problem.name}': a solve in double precision has the event"
+                    f" '{name}' at t = {t:.10g}, where the engine has none",
+                    t,
+                )
+            y = found.y[:, -1]
+        if after is not None:
+            start, y = end, np.array([float(x) for x in after])
+
+
+def _is_passed(
+    functions: dict[str, Callable[..., Any]], p: list[float], found: Any, t: float, j: int, direction: int
+) -> bool:
+    """Return whether a condition is beyond zero after an event by more than the errors of double precision."""
+    values = np.array([functions["events"](at, y, p)[j] for at, y in zip(found.t, found.y.T, strict=True)])
+    last = np.min(found.t_events[j][found.t_events[j] > t], initial=np.inf)
+    way = direction or -np.sign(values[found.t <= t][-1])
+    return bool(np.max(way * values[(found.t > t) & (found.t <= last)], initial=0.0) > _PASSED * np.max(np.abs(values)))
+
+
+def _integrated(
+    functions: dict[str, Callable[..., Any]],
+    p: list[float],
+    events: Events,
+    span: tuple[float, float],
+    y: FloatArray,
+    scale: FloatArray,
+) -> Any:
+    inside = (np.nextafter(span[0], np.inf), np.nextafter(span[1], -np.inf))
+
+    def rhs(t: float, y: FloatArray) -> Any:
+        return functions["rhs"](min(max(t, inside[0]), inside[1]), y, p)
+
+    def condition(j: int, direction: int) -> Any:
+        def passing(t: float, y: FloatArray) -> float:
+            return functions["events"](t, y, p)[j]
+
+        passing.direction = direction  # pyright: ignore[reportFunctionMemberAccess]
+        return passing
+
+    directions = [events.problem.events[k].direction for k in events.conditions]
+    conditions = [condition(j, direction) for j, direction in enumerate(directions)]
+
+    def solved(looking: list[Any] | None) -> Any:
+        longest = (span[1] - span[0]) / _FEWEST_STEPS
+        return solve_ivp(rhs, span, y, "LSODA", rtol=1e-9, atol=1e-11 * scale, events=looking, max_step=longest)
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return solved(conditions or None)
+        except ValueError:
+            # Its root finder gives up where rounding decides on the sign of a condition.
+            return solved(None)
 
 
 def _expression(case: Case, jump: Jump) -> Expr:

@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb
 
 from sciml_bench.references.confirmation.agreement import COMPARE_BITS, FULLY, compare
-from sciml_bench.references.confirmation.event_checks import follow_events
+from sciml_bench.references.confirmation.event_checks import follow_events, look_between
 from sciml_bench.references.confirmation.hermite_obreshkov import Care, Witness, witness
 from sciml_bench.references.confirmation.proof import LARGEST_SYSTEM, PROVED_DIGITS, Proof, prove
 from sciml_bench.references.double_precision import emitted_numpy, integrate
@@ -146,6 +146,7 @@ def _by_taylor(
 
 def _between_events(case: Case, trajectory: Trajectory, negligible: FloatArray, watch: Watch) -> Confirmation:
     """The Taylor method from event to event: it must come to each event's threshold at the engine's time."""
+    look_between(case, trajectory)
     saved, time_digits, n_steps = follow_events(case, trajectory, negligible, watch)
     digits = np.minimum(_common(saved, trajectory.saved, negligible), time_digits)
     details: dict[str, object] = {

@@ -190,7 +190,7 @@ def _doubles(source: FlintSource) -> dict[str, Any]:
 def _segment(source: FlintSource, end: Expr, sides: Sides) -> Segment:
     balls = compiled(
         source,
-        _BALLS | sides.functions(source.conditions) | {name: exact(value) for name, value in source.constants.items()},
+        BALLS | sides.functions(source.conditions) | {name: exact(value) for name, value in source.constants.items()},
     )
     entries = _doubles(source)["jacobian"]
 
@@ -230,7 +230,7 @@ def _chosen_min(a: Any, b: Any) -> Any:
     return a * 0 + (a <= b)
 
 
-_BALLS: dict[str, Any] = {
+BALLS: dict[str, Any] = {
     "sin": arb.sin, "cos": arb.cos, "tan": arb.tan, "asin": arb.asin, "acos": arb.acos, "atan": arb.atan,
     "sinh": arb.sinh, "cosh": arb.cosh, "tanh": arb.tanh, "exp": arb.exp, "log": arb.log, "sqrt": arb.sqrt,
     "expm1": arb.expm1, "log1p": arb.log1p, **moments.BALLS,

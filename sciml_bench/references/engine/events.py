@@ -12,16 +12,19 @@ The state after an event at time τ is y⁺ = R(y⁻, τ, p) with g(y⁻, τ, p)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
+import sympy
 from flint import arb, arb_mat, arb_poly
 
+from sciml_bench.emit.flint import FlintSource
 from sciml_bench.emit.symbolic.scalar import scalarise_events
-from sciml_bench.references.engine.dynamics import Dynamics, FloatArray, Segment
-from sciml_bench.references.engine.numbers import precision
+from sciml_bench.references.engine.dynamics import BALLS, Dynamics, FloatArray, Segment, compiled
+from sciml_bench.references.engine.numbers import exact, precision
 from sciml_bench.references.engine.step import Place, Stages, solve_stages
 from sciml_bench.references.engine.tableau import radau
 from sciml_bench.references.progress import ReferenceFailure
@@ -33,6 +36,8 @@ _BITS, _TAILS = 160, 100.0
 _SHORTEST_PIECE = 2.0**-40
 #: Where pieces are cut; another place if the condition is about zero there.
 _CUTS = (0.4975, 0.4625, 0.5375)
+#: What the state at a located event may be off, relative to the size of a component.
+_LOCATED = 1e-22
 #: Two events closer than this share of a step happen at once.
 _AT_ONCE = 1e-9
 _MAX_CORRECTIONS = 12
@@ -74,56 +79,130 @@ class Events:
         for k, event in enumerate(problem.events):
             for t in event.at:
                 self.scheduled[to_double(t)].append(k)
-        self._dynamics = Dynamics(scalarise_events(problem), problem.t0, problem.t1, (), problem.p, None)
+        # Apart, so that a branch of a reset is not evaluated with the conditions.
+        system, m = scalarise_events(problem), len(self.conditions)
+        self._sources = [
+            Dynamics(replace(system, outputs=outputs), problem.t0, problem.t1, (), problem.p, None).sources[0]
+            for outputs in (system.outputs[:m] or (sympy.S.Zero,), system.outputs[m:])
+        ]
 
     def compiled(self) -> EventFunctions:
         """The functions of the events at the current precision."""
-        return EventFunctions(self, self._dynamics.segments()[0])
+        return EventFunctions(self, *self._sources)
+
+
+class Branches:
+    """Branches of conditions and resets as enclosures: one that is undecided on a ball gives the hull of both sides.
+
+    ``jumped`` and ``bent`` are set by an undecided branch that may jump, or that may only bend; :meth:`watch` clears
+    them.
+    """
+
+    def __init__(self) -> None:
+        self.jumped = self.bent = False
+
+    def watch(self) -> Branches:
+        """Forget earlier branches."""
+        self.jumped = self.bent = False
+        return self
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The functions of an emitted module that branch."""
+        return {
+            "above": lambda x, _: self._side(x, 0, 1), "above_or_at": lambda x, _: self._side(x, 0, 1),
+            "sign": lambda x, _: self._side(x, -1, 1), "choose": _either, "absolute": self._absolute,
+            "chosen_min": lambda a, b: self._bend(b - a), "chosen_max": lambda a, b: self._bend(a - b),
+        }  # fmt: skip
+
+    def _side(self, x: arb, below: int, above: int) -> arb:
+        if x > 0 or x < 0:
+            return arb(above if x > 0 else below)
+        self.jumped = True
+        return arb(below).union(arb(above))
+
+    def _bend(self, x: arb) -> arb:
+        if x > 0 or x < 0:
+            return arb(int(x > 0))
+        self.bent = True
+        return arb(0).union(arb(1))
+
+    def _absolute(self, x: arb) -> arb:
+        self.bent |= not (x > 0 or x < 0)
+        return abs(x)
+
+
+def _either(test: arb, a: Any, b: Any) -> Any:
+    return a if test > 0.5 else b if test < 0.5 else arb(a).union(arb(b))
 
 
 class EventFunctions:
     """Conditions and resets of events on balls. The time is the last component of the state in their derivatives."""
 
-    def __init__(self, events: Events, functions: Segment):
-        self.events, self._functions = events, functions
+    def __init__(self, events: Events, conditions: FlintSource, resets: FlintSource):
+        self.events, self.branches = events, Branches()
+        self._conditions, self._resets = self._compiled(conditions), self._compiled(resets)
+        self._scale = [value for state in events.problem.states for value in state.scale]
         self.names = [event.name for event in events.problem.events]
         self.n, self.m = events.problem.n_states, len(events.conditions)
-        self._outputs = self.m + self.n * len(self.names)
+
+    def _compiled(self, source: FlintSource) -> dict[str, Callable[..., Any]]:
+        constants = {name: exact(value) for name, value in source.constants.items()}
+        return compiled(source, BALLS | self.branches.functions() | constants)
 
     def values(self, t: arb, y: Sequence[arb], p: Sequence[arb]) -> list[arb]:
         """The conditions, in their order."""
-        return self._functions.rhs(t, [*y, t], p)[: self.m]
+        return self._conditions["rhs"](t, [*y, t], p)[: self.m]
 
     def after(self, event: int, t: arb, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, ...]:
-        """The state after an event."""
-        first = self.m + event * self.n
-        return tuple(value.mid() for value in self._functions.rhs(t, [*y, t], p)[first : first + self.n])
+        """The state after an event.
+
+        Raises:
+            ReferenceFailure: a branch of the reset is at its threshold there, to rounding.
+        """
+        part = slice(event * self.n, (event + 1) * self.n)
+        sizes = [max(float(abs(value)), scale) for value, scale in zip((*y, t), (*self._scale, 1e-3), strict=True)]
+        near = [value + arb(0, _LOCATED * size) for value, size in zip((*y, t), sizes, strict=True)]
+        branches = self.branches.watch()
+        around = self._resets["rhs"](t, near, p)[part]
+        if branches.jumped or branches.bent or not all(value.is_finite() for value in around):
+            raise ReferenceFailure(
+                f"the reset of the event '{self.names[event]}' branches, bends or has no value at t = {float(t):.12g},"
+                " at the state of the event: write the values after the event without the branch",
+                float(t),
+            )
+        return tuple(value.mid() for value in self._resets["rhs"](t, [*y, t], p)[part])
+
+    def is_zero(self, j: int, t: arb, y: Sequence[arb], p: Sequence[arb]) -> bool:
+        """Return whether a condition is zero, to the rounding of a located event."""
+        by_state, _ = self._pulled(j, t, y, p)
+        sizes = [max(float(abs(value)), scale) for value, scale in zip(y, self._scale, strict=True)]
+        size = sum(float(abs(slope).upper()) * x for slope, x in zip(by_state, [*sizes, abs(float(t))], strict=True))
+        return bool(abs(self.values(t, y, p)[j]) <= _LOCATED * size)
 
     def slope(self, j: int, t: arb, y: Sequence[arb], p: Sequence[arb], f: Sequence[arb]) -> arb:
         """The derivative of condition ``j`` along the solution."""
-        by_state, _ = self._pulled(j, [arb(1)], t, y, p)
+        by_state, _ = self._pulled(j, t, y, p)
         return _dot(by_state[: self.n], f) + by_state[self.n]
 
     def pull(self, jump: Jump, adjoint: Sequence[arb], p: Sequence[arb]) -> tuple[list[arb], list[arb]]:
         """The adjoint before a jump, and its share in the derivatives by the parameters."""
         t, before = jump.t, jump.before
-        by_state, by_p = self._pulled(self.m + jump.event * self.n, adjoint, t, before, p)
+        seeds = [arb(0)] * (self.n * len(self.names))
+        seeds[jump.event * self.n : (jump.event + 1) * self.n] = adjoint
+        by_state, by_p = self._resets["pullback"](t, [*before, t], p, seeds)
         if jump.scheduled:
             return [value.mid() for value in by_state[: self.n]], [value.mid() for value in by_p]
         left, right = jump.left.rhs(t, before, p), jump.right.rhs(t, jump.after, p)
         moved = _dot(by_state[: self.n], left) + by_state[self.n] - _dot(adjoint, right)
         j = self.events.conditions.index(jump.event)
-        of_condition, of_p = self._pulled(j, [arb(1)], t, before, p)
+        of_condition, of_p = self._pulled(j, t, before, p)
         factor = -moved / (_dot(of_condition[: self.n], left) + of_condition[self.n])
         state = [(a + factor * b).mid() for a, b in zip(by_state, of_condition, strict=True)][: self.n]
         return state, [(a + factor * b).mid() for a, b in zip(by_p, of_p, strict=True)]
 
-    def _pulled(
-        self, first: int, seeds: Sequence[arb], t: arb, y: Sequence[arb], p: Sequence[arb]
-    ) -> tuple[list[arb], list[arb]]:
-        v = [arb(0)] * self._outputs
-        v[first : first + len(seeds)] = seeds
-        return self._functions.pullback(t, [*y, t], p, v)
+    def _pulled(self, j: int, t: arb, y: Sequence[arb], p: Sequence[arb]) -> tuple[list[arb], list[arb]]:
+        """The derivatives of condition ``j`` by the state, then the time, and by the parameters."""
+        return self._conditions["pullback"](t, [*y, t], p, [arb(int(i == j)) for i in range(max(1, self.m))])
 
 
 def _dot(a: Sequence[arb], b: Sequence[arb]) -> arb:
@@ -138,14 +217,14 @@ class Watcher:
         with precision(_BITS):
             self._low = events.compiled()
         self._events = events
-        self._just_fired: int | None = None
+        self._at_zero: int | None = None
         self._last: float | None = None
         self._count = 0
 
     def begin(self, t: arb, y: Sequence[arb]) -> None:
         """Refuse a condition that is zero at the start."""
-        for j, value in enumerate(self.functions.values(t, y, self._p)):
-            if _is_nothing(value):
+        for j in range(self.functions.m):
+            if self.functions.is_zero(j, t, y, self._p):
                 raise ReferenceFailure(
                     f"the condition of the event '{self._name(j)}' is zero at the start, t = {float(t):.6g}: whether"
                     " the event happens there is not defined; start before or after it",
@@ -192,9 +271,13 @@ class Watcher:
                 now,
             )
         self._last = now if event in self._events.conditions else self._last
-        self._just_fired = event
-        for j, value in enumerate(self.functions.values(t, y, self._p)):
-            if self._events.conditions[j] != event and _is_nothing(value):
+        self._at_zero = None
+        for j in range(self.functions.m):
+            if not self.functions.is_zero(j, t, y, self._p):
+                continue
+            if self._events.conditions[j] == event:
+                self._at_zero = j
+            else:
                 raise ReferenceFailure(
                     f"the event '{self.functions.names[event]}' at t = {now:.12g} puts the condition of"
                     f" '{self._name(j)}' at zero: whether that happens too is not defined",
@@ -203,7 +286,7 @@ class Watcher:
 
     def moved_on(self) -> None:
         """A step without an event was taken: no condition is at zero any longer."""
-        self._just_fired = None
+        self._at_zero = None
 
     def _name(self, j: int) -> str:
         return self.functions.names[self._events.conditions[j]]
@@ -212,14 +295,14 @@ class Watcher:
         """The first piece of a step over which a condition passes zero once, in the direction of its event."""
         event = self._events.conditions[j]
         direction = self._events.problem.events[event].direction
-        at_zero = self._just_fired == event
+        at_zero = self._at_zero == j
         pieces = [(0.0, 1.0)]
         while pieces:
             a, b = pieces.pop()
             if not path.value(j, a, b).contains(0):
                 continue
-            slope = path.slope(j, a, b)
-            rises = 1 if slope > 0 else -1 if slope < 0 else 0
+            slope, has_jump = path.slope(j, a, b)
+            rises = 0 if has_jump else 1 if slope > 0 else -1 if slope < 0 else 0
             if rises and direction in (0, rises):
                 start = 0 if a == 0.0 and at_zero else path.sign(j, a)
                 end = path.sign(j, b)
@@ -246,8 +329,9 @@ class Watcher:
     def _touching(self, j: int, path: _Path, place: float) -> ReferenceFailure:
         t = path.time(place)
         return ReferenceFailure(
-            f"the condition of the event '{self._name(j)}' touches zero near t = {t:.12g} without passing it clearly: a"
-            " small change of a parameter makes or removes the event, so that the solution has no derivative there",
+            f"the condition of the event '{self._name(j)}' touches zero, or jumps, near t = {t:.12g} without passing it"
+            " clearly: a small change of a parameter makes or removes the event, so that the solution has no derivative"
+            " there",
             t,
         )
 
@@ -279,10 +363,6 @@ class Watcher:
             f"the time of the event '{self._name(j)}' near t = {path.time(theta):.12g} cannot be located",
             path.time(theta),
         )
-
-
-def _is_nothing(value: arb) -> bool:
-    return bool(abs(value) < arb(2) ** -100)
 
 
 class _Path:
@@ -317,15 +397,17 @@ class _Path:
         return t, [q(around)(radius) + off for q, off in zip(self._polynomials, self._off, strict=True)]
 
     def value(self, j: int, a: float, b: float) -> arb:
-        """A ball that holds a condition over a piece; one that holds everything if it has no value there."""
+        """A ball that holds a condition over a piece; if it has no value there, one of practically all numbers."""
         t, y = self._at(a, b)
         value = self._functions.values(t, y, self._p)[j]
         return value if value.is_finite() else arb(0, 1e300)
 
-    def slope(self, j: int, a: float, b: float) -> arb:
-        """A ball that holds the derivative of a condition by the time over a piece."""
+    def slope(self, j: int, a: float, b: float) -> tuple[arb, bool]:
+        """A ball that holds the derivative of a condition by the time over a piece, and whether it may jump there."""
         t, y = self._at(a, b)
-        return self._functions.slope(j, t, y, self._p, self._place.segment.rhs(t, y, self._p))
+        branches = self._functions.branches.watch()
+        found = self._functions.slope(j, t, y, self._p, self._place.segment.rhs(t, y, self._p))
+        return found, branches.jumped
 
     def sign(self, j: int, theta: float) -> int:
         """The sign of a condition at one place; 0 if it is not decided."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
+from sciml_bench.record.text import printable
 from sciml_bench.spec.event import DIRECTIONS, Event
 from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, Choice, Key, Table
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Definition, State
+from sciml_bench.spec.model import Definition, State, to_double
 from sciml_bench.spec.reader import Reader
 
 DIRECTION = Choice("direction", tuple(DIRECTIONS), "direction", "both")
@@ -44,6 +46,7 @@ def load_events(
 
 
 def _event(reader: Reader, name: str, data: Any, states: Sequence[State], t0: Node, t1: Node) -> Event:
+    name = printable(name)
     document, table = reader.document, f"events.{name}"
     if not isinstance(data, dict):
         cure = 'As in [events.bounce] with when = "x" and reset = { v = "-0.9*v" }.'
@@ -84,7 +87,8 @@ def _times(reader: Reader, values: Any, table: str, t0: Node, t1: Node) -> tuple
     if not isinstance(values, list) or not values:
         raise reader.document.error("'at' must be a list of times.", table, "at")
     times = reader.constants(values, table, "at")
-    if any(not a < b for a, b in zip((t0, *times), (*times, t1), strict=True)):
+    doubles = [to_double(t) for t in (t0, *times, t1)]
+    if any(not a < b for a, b in pairwise(doubles)):
         raise reader.document.error("the times of 'at' must increase and lie inside (t0, t1).", table, "at")
     return times
 
@@ -95,10 +99,10 @@ def refuse_saved_events(reader: Reader, events: Sequence[Event], save_times: Seq
     Raises:
         ProblemError: there is one.
     """
-    saved = set(save_times)
+    saved = {to_double(t) for t in save_times}
     for event in events:
         for t in event.at:
-            if t in saved:
+            if to_double(t) in saved:
                 raise reader.document.error(
                     f"the event '{event.name}' happens at t = {t}, which is a saved time: the state there is not"
                     " defined.", f"events.{event.name}", "at", "Save a little before or after it.",

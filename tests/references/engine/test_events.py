@@ -12,6 +12,7 @@ from stubs.small_problems import Load
 
 from sciml_bench.references.certificate import Certified, certify
 from sciml_bench.references.engine.case import Case
+from sciml_bench.references.engine.events import Watcher
 from sciml_bench.references.progress import ReferenceFailure
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
@@ -236,8 +237,8 @@ ZENO = catalog.path("bouncing-ball").read_text(encoding="utf-8").replace("t1 = 2
 REFUSED: dict[str, tuple[Callable[[Load], Problem], str]] = {
     "accumulation": (lambda load: load(ZENO), r"events accumulate near t = 4\.06"),
     "a zero at the start": (lambda load: oscillator(load, when="x"), "is zero at the start, t = 0"),
-    "a touch": (lambda load: oscillator(load, when="x - 1"), "touches zero near t = 1.57"),
-    "a touch to 1e-30": (lambda load: oscillator(load, when="x - 1 + 1e-30"), "touches zero near t = 1.57"),
+    "a touch": (lambda load: oscillator(load, when="x - 1"), "touches zero, or jumps, near t = 1.57"),
+    "a touch to 1e-30": (lambda load: oscillator(load, when="x - 1 + 1e-30"), "touches zero, or jumps, near t = 1.57"),
     "an event at a saved time": (
         lambda load: oscillator(load, when="t - 1", times="1, 10"),
         "happens at t = 1, which is a saved time",
@@ -275,3 +276,65 @@ def test_a_perturbation_that_makes_an_event_leaves_the_solution_without_a_gradie
     problem = oscillator(load, level="0.999999999", reset='n = "n + kick"')
     with pytest.raises(ReferenceFailure, match="makes or removes an event"):
         certified(problem)
+
+
+COUNTER = """\
+spec = 1
+name = "counter"
+title = "A ramp that is watched"
+[time]
+t1 = {t1}
+save = {{ times = [{t1}] }}
+[parameters]
+k = 1
+[states]
+x = {x}
+n = 0
+[equations]
+x = "k"
+n = 0
+[events.e]
+when = "{when}"
+direction = "{direction}"
+reset = {{ {reset} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "reset", "x", "t1", "expected"),
+    [
+        # The same event again within the first step after it.
+        ("x - 1.1", "x = 0", 0, "150.25", 136),
+        ("x - 1", 'x = "x - 0.0005"', 0.9, "0.1052", 11),
+        # Conditions that turn, or branch, within a step.
+        ("max(0.3 - x, x - 0.6)", 'n = "n + x"', 0, "1", 2),
+        ("min(x - 0.4, 0.8 - x)", 'n = "n + x"', 0, "1", 2),
+        ("abs(x - 0.5) - 0.1", 'n = "n + x"', 0, "1", 2),
+        ("where(x > 0.6, x - 0.65, -0.05)", 'n = "n + x"', 0, "1", 1),
+    ],
+)
+def test_no_event_is_missed(load: Load, when: str, reset: str, x: float, t1: str, expected: int):
+    direction = "rising" if x or "where" in when or t1 == "150.25" else "both"
+    found = certified(load(COUNTER.format(when=when, reset=reset, x=x, t1=t1, direction=direction)))
+    assert len(times(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("when", "reset", "match"),
+    [
+        ("where(x > 0.5, 1, -1)", 'n = "n + x"', "touches zero, or jumps, near t = 0.5"),
+        ("where(x > 0.5, x - 2, x + 1)", 'n = "n + x"', "touches zero, or jumps, near t = 0.5"),
+        ("where(t > 0.7, x - 0.55, -1)", 'n = "n + x"', "touches zero, or jumps, near t = 0.7"),
+        ("x - 0.3", 'n = "where(x < 0.3, 5*k, 7)"', "the reset of the event 'e' branches"),
+        ("x - 0.3", 'n = "abs(x - 0.3)"', "the reset of the event 'e' branches"),
+    ],
+)
+def test_branches_at_an_event_are_refused(load: Load, when: str, reset: str, match: str):
+    with pytest.raises(ReferenceFailure, match=match):
+        certified(load(COUNTER.format(when=when, reset=reset, x=0, t1="1", direction="both")))
+
+
+def test_a_missed_event_is_found_by_another_method(load: Load, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Watcher, "cut", lambda *_: None)
+    with pytest.raises(ReferenceFailure, match=r"has the event 'crossing' at t = 0\.523"):
+        certified(oscillator(load))
