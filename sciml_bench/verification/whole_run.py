@@ -146,6 +146,7 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
     nothing: dict[str, list[Nothing]] = defaultdict(list)
     for item in seen:
         if not item.measured and item.outcome is not Outcome.OK:
+            # One timeout is enough, disturbed or not: earlier versions stopped measuring a cell after any.
             nothing[item.cell_id].append(Nothing(item.block, item.outcome, disturbed=False))
     hopeless = {cell_id: last for cell_id, ends in nothing.items() if (last := settled(ends)) is not None}
     missing: dict[str, list[int]] = defaultdict(list)

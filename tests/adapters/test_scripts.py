@@ -17,7 +17,7 @@ from sciml_bench.planning.script import script_of_cell
 
 FOLDER = Path(__file__).parents[1]
 COMPARTMENTS = str(FOLDER / "emit" / "data" / "compartments.toml")
-SIR = str(FOLDER / "reference" / "public" / "sir-fit.toml")
+SIR = str(FOLDER / "references" / "public" / "sir-fit.toml")
 
 SWITCHED = """
 spec = 1
