@@ -167,7 +167,7 @@ def test_a_finding_is_kept_and_a_changed_one_is_found_again(tmp_path, monkeypatc
 
 def test_the_catalogs_findings_belong_to_its_problems():
     kept = json.loads((catalog.folder() / FILE).read_text(encoding="utf-8"))
-    assert list(kept) == list(catalog.equation_names())
+    assert list(kept) == [name for name in catalog.equation_names() if catalog.header(name).suite != "events"]
     for name in kept:
         assert kept[name]["spec_hash"] == catalog.load(name).spec_hash, (
             f"{name}: python -m sciml_bench.references.probe"
