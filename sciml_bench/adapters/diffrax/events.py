@@ -165,8 +165,9 @@ class EventProgram(DiffraxProgram):
         report = jnp.stack([code, *counts]).astype(self._dtype) + leg.report
         after, last = self._after_scheduled(place, t, y, values.p), jnp.asarray(-1)
         if self._conditions:
-            last = jnp.where(fired, jnp.argmax(jnp.stack(solution.event_mask)), -1)
-            after = jnp.where(fired, self._after_event(solution.event_mask, t, y, values.p), after)
+            mask: Any = solution.event_mask
+            last = jnp.where(fired, jnp.argmax(jnp.stack(mask)), -1)
+            after = jnp.where(fired, self._after_event(mask, t, y, values.p), after)
         return Leg(t, after, ys, report, last)
 
     def _event(self, leg: Leg, arguments: tuple[Any, ...], values: Values, atol: jax.Array) -> diffrax.Event:

@@ -103,7 +103,7 @@ class EventProgram(TorchdiffeqProgram):
             return torch.cat([found, (end - t).reshape(1).to(found.dtype)])
 
         # The event is located to the absolute tolerance, which has to be one number.
-        options = inputs.tolerances | adjoint | {"atol": float(torch.min(inputs.tolerances["atol"]))}
+        options: dict[str, Any] = inputs.tolerances | adjoint | {"atol": float(torch.min(inputs.tolerances["atol"]))}
         at, states = torchdiffeq.odeint_event(module, y, t, event_fn=conditions, odeint_interface=integrate, **options)
         with torch.no_grad():
             if float(end - at) <= options["atol"]:
@@ -128,7 +128,7 @@ class EventProgram(TorchdiffeqProgram):
         with torch.no_grad():
             f = module(t, y)
             tangents = (torch.ones_like(t), f)
-            _, slopes = torch.func.jvp(lambda t, y: self._source.events(t, y, p), (t, y), tangents)
+            slopes = torch.func.jvp(lambda t, y: self._source.events(t, y, p), (t, y), tangents)[1]
         return slopes[j]
 
 
