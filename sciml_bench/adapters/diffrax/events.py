@@ -21,14 +21,11 @@ from sciml_bench.adapters.base import FloatArray
 from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.program import N_REPORT, DiffraxProgram, Solved, Values
 from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Inputs, status
+from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
 from sciml_bench.record.task import Point, Task
 
-MOST_LEGS = 1000
-"""A solve with more events is given up."""
 _SPARE = 2
 _DIRECTIONS = {1: True, -1: False, 0: None}
-# Of rounding, relative to what a condition is made of: at the start of a leg its sign may be either.
-_NEAR = 1e-9
 # The root finder is more exact than the solve, so that its error does not count.
 _ROOT_SHARE = 1e-3
 
@@ -50,15 +47,10 @@ class EventProgram(DiffraxProgram):
 
     def __init__(self, task: Task):
         super().__init__(task)
-        listed = self._source.EVENTS
-        self._resets = [getattr(self._source, f"reset__{name}") for name, _, _ in listed]
-        self._conditions = [k for k, (_, direction, _) in enumerate(listed) if direction is not None]
-        self._directions = [_DIRECTIONS[listed[k][1]] for k in self._conditions]
-        scheduled = sorted((t, k) for k, (_, _, times) in enumerate(listed) for t in times)
-        self._times = sorted({t for t, _ in scheduled})
-        self._at_time = [[k for t, k in scheduled if t == time] for time in self._times]
-        times = set(self._times)
-        left = tuple(t for t in task.numbers.breakpoints if t not in times)
+        self._events = EventList.of(self._source)
+        self._conditions = self._events.conditions
+        self._directions = [_DIRECTIONS[direction] for direction in self._events.directions]
+        left = tuple(t for t in task.numbers.breakpoints if t not in self._events.scheduled)
         self._smooth = dataclasses.replace(task.numbers, breakpoints=left)
         self._n_legs, self._is_differentiated = 0, True
 
@@ -115,7 +107,7 @@ class EventProgram(DiffraxProgram):
             return self._leg(values, atol, taken, now[0]), now[1] + 1
 
         def runs(now: tuple[Leg, jax.Array]) -> jax.Array:
-            return self._is_under_way(now[0]) & (now[1] < MOST_LEGS)
+            return self._is_under_way(now[0]) & (now[1] < MOST_EVENTS)
 
         return jax.lax.while_loop(runs, step, (self._first(values), jnp.asarray(0)))
 
@@ -133,7 +125,7 @@ class EventProgram(DiffraxProgram):
         numbers, (adjoint, max_steps) = self._numbers, taken
         arguments = self._rhs_arguments(values.p)
         saved = jnp.asarray(numbers.save_times, self._dtype)
-        times = jnp.asarray([*self._times, numbers.t1], self._dtype)
+        times = jnp.asarray([*self._events.scheduled, numbers.t1], self._dtype)
         place = jnp.searchsorted(times, leg.t, side="right")
         end = times[jnp.minimum(place, len(times) - 1)]
         solution = diffrax.diffeqsolve(
@@ -193,23 +185,23 @@ class EventProgram(DiffraxProgram):
         f = self._source.rhs(t, y, *args)
         value, slope = jax.jvp(lambda t, y: self._source.events(t, y, *args)[j], (t, y), (jnp.ones_like(t), f))
         by_state = jax.grad(lambda y: self._source.events(t, y, *args)[j])(y)
-        near = _NEAR * jnp.sum(jnp.abs(by_state) * jnp.maximum(jnp.abs(y), self._scale))
+        near = NEAR * jnp.sum(jnp.abs(by_state) * jnp.maximum(jnp.abs(y), self._scale))
         return jnp.where((leg.fired == j) & (jnp.abs(value) <= near), slope, value)
 
     def _after_event(self, mask: Any, t: jax.Array, y: jax.Array, p: jax.Array) -> jax.Array:
         (named,) = self._rhs_arguments(p)
         after = y
         for j, event in reversed(list(enumerate(self._conditions))):
-            after = jnp.where(mask[j], self._resets[event](t, y, named), after)
+            after = jnp.where(mask[j], self._events.resets[event](t, y, named), after)
         return after
 
     def _after_scheduled(self, place: jax.Array, t: jax.Array, y: jax.Array, p: jax.Array) -> jax.Array:
         (named,) = self._rhs_arguments(p)
         after = y
-        for i, (time, events) in enumerate(zip(self._times, self._at_time, strict=True)):
+        for i, (time, events) in enumerate(self._events.scheduled.items()):
             jumped = y
             for event in events:
-                jumped = self._resets[event](jnp.asarray(time, self._dtype), jumped, named)
+                jumped = self._events.resets[event](jnp.asarray(time, self._dtype), jumped, named)
             after = jnp.where(place == i, jumped, after)
         return after
 

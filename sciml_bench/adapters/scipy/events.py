@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
 from sciml_bench.adapters.scipy.integrators import counting_steps, raised, unfinished
 from sciml_bench.adapters.scipy.program import METHODS, Counts, Inputs, SciPyProgram, Solved
 from sciml_bench.adapters.scipy.system import System
@@ -21,8 +22,6 @@ from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Numbers, Point, Task
 
 Vector = NDArray[np.float64]
-MOST_EVENTS = 10_000
-"""More events in a solve than these are a sign that they accumulate."""
 
 
 class EventProgram(SciPyProgram):
@@ -33,18 +32,11 @@ class EventProgram(SciPyProgram):
         # The stubs of SciPy name methods only.
         self.counting: Any = counting_steps(METHODS[task.cell.method])
         source = self.source = self._source
-        names = [name for name, _, _ in source.EVENTS]
-        self.resets = [getattr(source, f"reset__{name}") for name in names]
-        self.reset_slopes = [getattr(source, f"reset_slopes__{name}") for name in names]
-        self.conditions = [k for k, (_, direction, _) in enumerate(source.EVENTS) if direction is not None]
-        self.directions = [source.EVENTS[k][1] for k in self.conditions]
+        self.events = EventList.of(source)
+        self.reset_slopes = [getattr(source, f"reset_slopes__{name}") for name, _, _ in source.EVENTS]
         self.scale = np.asarray(task.numbers.atol_scale)
         self.wrt_parameters = task.numbers.wrt == "parameters"
         self.n_states = self._n_states
-        self._scheduled: dict[float, list[int]] = {}
-        for k, (_, _, times) in enumerate(source.EVENTS):
-            for t in times:
-                self._scheduled.setdefault(t, []).append(k)
 
     def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
         made = super()._prepared(numbers, values, given, point)
@@ -58,7 +50,7 @@ class EventProgram(SciPyProgram):
             rows, z, told = solve.segment(segment.start, segment.end, times, z)
             saved.append(rows[: segment.n_saved])
             counts = Counts(*map(operator.add, counts, told))
-            for event in self._scheduled.get(segment.end, ()):
+            for event in self.events.scheduled.get(segment.end, ()):
                 solve.moved_on()
                 z = solve.jumped(event, segment.end, z, at_condition=None)
         return Solved(np.concatenate(saved), counts)
@@ -92,7 +84,7 @@ class _Solve:
                 raise unfinished(found.message, [], t)
             j = next(j for j, at in enumerate(found.t_events) if len(at))
             t, z = float(found.t_events[j][0]), found.y_events[j][0]
-            z = self.jumped(self.program.conditions[j], t, z, at_condition=j)
+            z = self.jumped(self.program.events.conditions[j], t, z, at_condition=j)
             self._fired = j
             self._count += 1
             if self._count > MOST_EVENTS:
@@ -105,10 +97,11 @@ class _Solve:
     def _until(self, t: float, end: float, times: Vector, z: Vector) -> Any:
         system, program = self.system, self.program
         program.counting.steps, program.counting.ends = 0, []
+        watched = [self._watched(j, t, z) for j in range(len(program.events.conditions))]
         try:
             return solve_ivp(
                 system.rhs, (t, end), z, method=program.counting, t_eval=times, rtol=system.rtol, atol=system.atol,
-                args=system.args or None, events=[self._watched(j, t, z) for j in range(len(program.conditions))],
+                args=system.args or None, events=watched,
                 **system.options,
             )  # fmt: skip
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
@@ -120,15 +113,15 @@ class _Solve:
     def _watched(self, j: int, start: float, z: Vector) -> Callable[..., float]:
         """A condition as ``solve_ivp`` takes it; right after its event rounding may have given it either sign."""
         source, p, n = self.program.source, self.p, self.n
-        at_start = self._sign_after(j, start, self._ours(z)[:n])
+        at_start = self._sign_after(j, start, self._ours(z)[:n]) if self._fired == j else None
 
         def condition(t: float, z: Vector, *_: Any) -> float:
-            if t == start and self._fired == j:
+            if at_start is not None and t == start:
                 return at_start
             return source.events(t, self._ours(z)[:n], p)[j]
 
         condition.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
-        condition.direction = self.program.directions[j]  # pyright: ignore[reportFunctionMemberAccess]
+        condition.direction = self.program.events.directions[j]  # pyright: ignore[reportFunctionMemberAccess]
         return condition
 
     def _sign_after(self, j: int, t: float, y: Vector) -> float:
@@ -136,7 +129,7 @@ class _Solve:
         value = source.events(t, y, p)[j]
         by_state, by_time, _ = source.event_slopes(t, y, p)
         slope = float(by_state[j] @ np.asarray(source.rhs(t, y, p)) + by_time[j, 0])
-        near = 1e-9 * float(np.abs(by_state[j]) @ np.maximum(np.abs(y), self.program.scale))
+        near = NEAR * float(np.abs(by_state[j]) @ np.maximum(np.abs(y), self.program.scale))
         return value if abs(value) > near else slope
 
     def jumped(self, event: int, t: float, z: Vector, at_condition: int | None) -> Vector:
@@ -144,7 +137,7 @@ class _Solve:
         source, p, n = self.program.source, self.p, self.n
         z = self._ours(z)
         before = z[:n]
-        after = np.asarray(self.program.resets[event](t, before, p), dtype=np.float64)
+        after = np.asarray(self.program.events.resets[event](t, before, p), dtype=np.float64)
         if len(z) == n:
             return self._solvers(after)
         sensitivities = z[n:].reshape(-1, n).T

@@ -17,15 +17,11 @@ import torch
 import torchdiffeq
 from torch import Tensor
 
+from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
 from sciml_bench.adapters.torchdiffeq.equation import Equation
 from sciml_bench.adapters.torchdiffeq.program import Inputs, TorchdiffeqProgram
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task
-
-MOST_EVENTS = 10_000
-"""More events in a solve than these are a sign that they accumulate."""
-# Relative to what a condition is made of: at the start of a part its sign may be either.
-_NEAR = 1e-9
 
 
 class EventProgram(TorchdiffeqProgram):
@@ -33,14 +29,7 @@ class EventProgram(TorchdiffeqProgram):
 
     def __init__(self, task: Task):
         super().__init__(task)
-        listed = self._source.EVENTS
-        self._resets = [getattr(self._source, f"reset__{name}") for name, _, _ in listed]
-        self._decided = [k for k, (_, direction, _) in enumerate(listed) if direction is not None]
-        self._directions = [listed[k][1] for k in self._decided]
-        self._scheduled: dict[float, list[int]] = {}
-        for k, (_, _, times) in enumerate(listed):
-            for t in times:
-                self._scheduled.setdefault(t, []).append(k)
+        self._events = EventList.of(self._source)
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
         arguments, p = self._taken(inputs.arguments), inputs.arguments.p
@@ -49,8 +38,8 @@ class EventProgram(TorchdiffeqProgram):
             module.arguments = arguments
             rows, y = self._segment(integrate, inputs, module, times, y, adjoint)
             saved.append(rows[: segment.n_saved])
-            for event in self._scheduled.get(segment.end, ()):
-                y = self._resets[event](times[-1], y, p)
+            for event in self._events.scheduled.get(segment.end, ()):
+                y = self._events.resets[event](times[-1], y, p)
         return torch.cat(saved)
 
     def _segment(
@@ -76,7 +65,7 @@ class EventProgram(TorchdiffeqProgram):
             rows.append(ys[:-1])
             t, y = at, ys[-1]
             if happens:
-                y = self._resets[self._decided[last]](t, y, p)
+                y = self._events.resets[self._events.conditions[last]](t, y, p)
         raise SolverFailure(Outcome.MAX_STEPS, f"more than {MOST_EVENTS} events until t = {float(t):g}")
 
     def _next_event(
@@ -91,15 +80,15 @@ class EventProgram(TorchdiffeqProgram):
         last: int,
     ) -> tuple[Tensor | None, tuple[int, bool]]:
         """The next condition that passes zero before the end: its time, its place, and whether its event happens."""
-        if not self._decided:
+        if not self._events.conditions:
             return None, (-1, False)
         p, start = inputs.arguments.p, t.detach()
-        places = torch.arange(len(self._decided), device=self.device)
-        at_start = self._at_start(module, start, y.detach(), p.detach())
+        at_start = self._at_start(last, module, start, y.detach(), p.detach()) if last >= 0 else None
 
         def conditions(t: Tensor, y: Tensor) -> Tensor:
             found = self._source.events(t, y, p)
-            found = torch.where((t == start) & (places == last), at_start, found)
+            if at_start is not None and t == start:
+                found = at_start
             return torch.cat([found, (end - t).reshape(1).to(found.dtype)])
 
         # The event is located to the absolute tolerance, which has to be one number.
@@ -110,26 +99,27 @@ class EventProgram(TorchdiffeqProgram):
                 return None, (-1, False)
             # The one that is nearest to zero, in time.
             values = self._source.events(at, states[-1], p)
-            slopes = torch.stack([self._slope(i, module, at, states[-1], p) for i in range(len(values))])
+            slopes = self._slopes(module, at, states[-1], p)
             j = int(torch.argmin(torch.abs(values / slopes)))
             rises = bool(slopes[j] > 0)
-        direction = self._directions[j]
+        direction = self._events.directions[j]
         return at, (j, direction in (0, 1 if rises else -1))
 
-    def _at_start(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
-        """The conditions at the start of a part; the slope of one that is as small as rounding."""
+    def _at_start(self, last: int, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        """The conditions at the start of a part; for the last to pass zero its slope, if it is as small as rounding."""
         values = self._source.events(t, y, p).detach()
-        slopes = torch.stack([self._slope(j, module, t, y, p) for j in range(len(self._decided))])
-        by_state = torch.func.jacrev(lambda y: self._source.events(t, y, p))(y)
-        near = _NEAR * torch.abs(by_state) @ torch.maximum(torch.abs(y), self._scale)
-        return torch.where(torch.abs(values) > near, values, slopes)
+        by_state = torch.func.jacrev(lambda y: self._source.events(t, y, p)[last])(y)
+        near = NEAR * torch.abs(by_state) @ torch.maximum(torch.abs(y), self._scale)
+        if torch.abs(values[last]) <= near:
+            values[last] = self._slopes(module, t, y, p)[last]
+        return values
 
-    def _slope(self, j: int, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+    def _slopes(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        """The derivatives of the conditions along the solution."""
         with torch.no_grad():
             f = module(t, y)
             tangents = (torch.ones_like(t), f)
-            slopes = torch.func.jvp(lambda t, y: self._source.events(t, y, p), (t, y), tangents)[1]
-        return slopes[j]
+            return torch.func.jvp(lambda t, y: self._source.events(t, y, p), (t, y), tangents)[1]
 
 
 def build(task: Task) -> EventProgram:

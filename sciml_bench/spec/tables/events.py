@@ -60,10 +60,11 @@ def _event(reader: Reader, name: str, data: Any, states: Sequence[State], t0: No
         )  # fmt: skip
     if "direction" in data and "at" in data:
         raise document.error("a scheduled event has no direction.", table, "direction", "Leave it out.")
-    texts = {f"{name}.{key}": str(text) for key, text in _reset(reader, data, table).items()}
+    given = _reset(reader, data, table)
+    texts = {f"{name}.{key}": str(text) for key, text in given.items()}
     names = {state.name for state in states}
     reset: dict[str, Node] = {}
-    for key, text in _reset(reader, data, table).items():
+    for key, text in given.items():
         if key not in names:
             raise document.error(f"'{key}' is not a state.", table, "reset", f"States: {', '.join(names)}.")
         reset[key] = reader.fits(reader.expression(text, table, "reset"), (), table, "reset")
