@@ -18,7 +18,7 @@ from sciml_bench.references.confirmation.hermite_obreshkov import Care, witness
 from sciml_bench.references.double_precision import emitted_numpy
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
-from sciml_bench.references.engine.events import Events, Jump
+from sciml_bench.references.engine.event_functions import Events, Jump
 from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, exact, precision
 from sciml_bench.references.engine.radau import Settings, Start, Trajectory, solve
 from sciml_bench.references.progress import ReferenceFailure, Watch

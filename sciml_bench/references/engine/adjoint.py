@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, arb_mat
 
-from sciml_bench.references.engine.events import Events
+from sciml_bench.references.engine.event_functions import Events
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.objective import Objective
 from sciml_bench.references.engine.radau import Start, Step, Trajectory

@@ -17,7 +17,7 @@ from sciml_bench.emit.symbolic.scalar import ScalarSystem, scalarise
 from sciml_bench.references.confirmation.differences import Direction
 from sciml_bench.references.engine.around import Around
 from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
-from sciml_bench.references.engine.events import Events
+from sciml_bench.references.engine.event_functions import Events
 from sciml_bench.references.engine.moving import jump_movers
 from sciml_bench.references.engine.numbers import exact, matching_digits, precision
 from sciml_bench.references.engine.objective import DeclaredLoss, Objective, Rows, factors, phi, phi_slope

@@ -17,7 +17,8 @@ from sympy import Expr
 
 from sciml_bench.references.engine.around import Around
 from sciml_bench.references.engine.dynamics import Dynamics, FloatArray, Segment
-from sciml_bench.references.engine.events import Cut, Events, Jump, Watcher
+from sciml_bench.references.engine.event_functions import Events, Jump
+from sciml_bench.references.engine.events import Cut, Watcher
 from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, exact, precision
 from sciml_bench.references.engine.resolution import Resolution
 from sciml_bench.references.engine.step import Place, Stages, StepFailure, solve_stages
