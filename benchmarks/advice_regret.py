@@ -25,7 +25,8 @@ from published_rules import RULES, Rule, Traits
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.advice.call_cost import call_cost
 from sciml_bench.analysis.advice.competitors import nearest, total_s
-from sciml_bench.analysis.advice.experience import WORST, Features, Known, merged, turns, write
+from sciml_bench.analysis.advice.experience import WORST, Features, Known, turns
+from sciml_bench.analysis.advice.experience_file import merged, write
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.execution.advising import LOOKING_SHARE
 from sciml_bench.execution.screening import Order

@@ -27,7 +27,8 @@ from sciml_bench.engine.group import measure_group
 from sciml_bench.engine.limits import Limits
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure import worker
-from sciml_bench.measure.protocol import Channel, End, PointDone, Ready, SharedTurnToken
+from sciml_bench.measure.protocol import Channel, End, PointDone, Ready
+from sciml_bench.measure.turn_token import SharedTurnToken
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.task import Task

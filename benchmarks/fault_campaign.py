@@ -91,9 +91,6 @@ def main() -> int:
     return 0 if clean else 1
 
 
-# A run that is killed, or whose disk is full, at any moment; the same command finishes it.
-
-
 def killed(chance: random.Random, folder: Path) -> Fate:
     """A run whose process is killed at a random moment, up to three times, and is then finished."""
     (folder / "decay.toml").write_text(DECAY)
@@ -176,9 +173,6 @@ def _finished(folder: Path, kept: set[str]) -> Fate:
     return SURVIVED, ""
 
 
-# Records and files that somebody damaged, or wrote to do harm, read in a process with a limit of time and memory.
-
-
 def damaged_record(chance: random.Random, folder: Path) -> Fate:
     """A stored run with one damaged record."""
     from faults.damage import damaged
@@ -247,8 +241,6 @@ def _limited(command: list[str], allowed: tuple[int, ...]) -> Fate:
         return TRACEBACK, f"it died with status {ended[1]}"
     return (TRACEBACK, said[-600:]) if said else (SURVIVED, "")
 
-
-# Adapters that answer from memory, or work where nobody looks.
 
 LIARS = (
     "RemembersWhatIsClose", "RemembersThePoint", "RemembersAndShakes", "ShakesByInput", "Extrapolates",

@@ -16,7 +16,7 @@ from pathlib import Path
 from sciml_bench.errors import ProblemError, SciMLBenchError
 from sciml_bench.importing.importer import of_petab
 from sciml_bench.references.build import make
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.references.statement import Statement, on_scales, read, statement_of
 from sciml_bench.spec import load_problem
 

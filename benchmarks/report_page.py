@@ -30,7 +30,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.analysis import loaded_run as process_pool
+from sciml_bench.analysis import process_pool
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult

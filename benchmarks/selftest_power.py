@@ -25,20 +25,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.analysis.selftest.figures import (
-    AGAIN,
-    BASE,
-    JUDGED,
-    ROLES,
-    SLOW_DOWNS,
-    Doubt,
-    Figures,
-    Order,
-    calibrated,
-    figures,
-    is_later,
-    order_of,
-)
+from sciml_bench.analysis.selftest.blocks import AGAIN, BASE, JUDGED, ROLES, SLOW_DOWNS, Order, is_later, order_of
+from sciml_bench.analysis.selftest.figures import Doubt, Figures, calibrated, figures
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]

@@ -23,7 +23,8 @@ from scipy.integrate import solve_ivp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.stats.front import AxisError, WorkPoint, axis_error, time_at
+from sciml_bench.stats.axis_error import AxisError, axis_error
+from sciml_bench.stats.front import WorkPoint, time_at
 from sciml_bench.stats.student import critical_t
 
 Floats = NDArray[np.float64]

@@ -24,8 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sciml_bench.stats import aggregate, bootstrap, location, ratio, verdict
-from sciml_bench.stats import location as processes
+from sciml_bench.stats import aggregate, bootstrap, location, ratio, spread, verdict
 
 BOUND_S = 5.0
 PROCESSES, ITERATIONS, SOLVERS = 10, 30, 20
@@ -87,7 +86,7 @@ def study(cells: list[list[list[float]]], timed: Steps) -> None:
     """All the statistics of a study, a step at a time."""
     half = len(cells) // 2
     base, new = cells[:half], cells[half : 2 * half]
-    reduced = timed("medians and variation of records", lambda: [[*map(processes.iterations, cell)] for cell in cells])
+    reduced = timed("medians and variation of records", lambda: [[*map(spread.iterations, cell)] for cell in cells])
     timed("centres of cells with intervals", lambda: [location.centre(cell) for cell in reduced])
     medians = [[process.median for process in cell if process is not None] for cell in reduced]
     pairs = list(zip(medians[:half], medians[half : 2 * half], strict=True))

@@ -44,7 +44,8 @@ from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side
 from sciml_bench.analysis.process_summary import CallSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
-from sciml_bench.analysis.rows import Comparison, RowTable, compare, tables
+from sciml_bench.analysis.row_tables import RowTable, tables
+from sciml_bench.analysis.rows import Comparison, compare
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell

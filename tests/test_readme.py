@@ -13,7 +13,7 @@ import pytest
 
 import sciml_bench
 from sciml_bench.adapters import registry
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import cli
 from sciml_bench.importing.importer import of_source
 from sciml_bench.planning.profiles import NAMES, profile_named
@@ -79,7 +79,7 @@ def test_the_example_problem_loads(tmp_path):
 
 def test_the_exit_codes_are_those_of_the_help():
     table = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGES["commands.md"], flags=re.MULTILINE)}
-    assert table == {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
+    assert table == {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
 
 
 def test_the_profiles_are_told():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import main
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
 from sciml_bench.references.statement import Component, Statement, read
@@ -140,11 +140,11 @@ def test_certify_writes_a_file_for_it(tmp_path: Path, capsys: pytest.CaptureFixt
     """The loss is y(1)² = exp(-2 k), its derivative by k is -2 exp(-2 k)."""
     (tmp_path / "decay.toml").write_text(DECAY)
     target = tmp_path / "g.json"
-    assert main(["certify", str(tmp_path / "decay.toml"), "-o", str(target)]) == exits.OK
+    assert main(["certify", str(tmp_path / "decay.toml"), "-o", str(target)]) == exit_codes.OK
     assert_gradient([-2 * np.exp(-4)], target, rtol=1e-14, objective=float(np.exp(-4)))
     # Again, from the reference that is now stored.
     capsys.readouterr()
-    assert main(["certify", str(tmp_path / "decay.toml")]) == exits.OK
+    assert main(["certify", str(tmp_path / "decay.toml")]) == exit_codes.OK
     assert capsys.readouterr().out == target.read_text()
 
 
@@ -152,9 +152,9 @@ def test_certify_takes_functions_and_refuses_models(tmp_path: Path, capsys: pyte
     model = tmp_path / "m.py"
     model.write_text("y0, p, t_span, t_eval = [1.0], [2.0], (0, 1), [1.0]\ndef f(t, y, p):\n    return [-p[0]*y[0]]\n")
     target = tmp_path / "g.json"
-    assert main(["certify", f"{model}:f", "-o", str(target), "--out", str(tmp_path)]) == exits.OK
+    assert main(["certify", f"{model}:f", "-o", str(target), "--out", str(tmp_path)]) == exit_codes.OK
     assert_gradient({"p": -2 * np.exp(-4)}, target)
-    assert main(["certify", "lenet-digits"]) == exits.USAGE
+    assert main(["certify", "lenet-digits"]) == exit_codes.USAGE
     assert "conventional track" in capsys.readouterr().err
 
 
@@ -162,5 +162,5 @@ def test_certify_says_when_the_gradient_cannot_be_certified(tmp_path: Path, caps
     """y stays at the kink of its own equation: the derivative there is a matter of definition."""
     text = DECAY.replace('"-k*y"', '"abs(k - 2)*y"')
     (tmp_path / "kink.toml").write_text(text)
-    assert main(["certify", str(tmp_path / "kink.toml")]) == exits.CHECK_FAILED
+    assert main(["certify", str(tmp_path / "kink.toml")]) == exit_codes.CHECK_FAILED
     assert "k" in capsys.readouterr().err

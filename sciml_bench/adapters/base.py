@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sciml_bench.adapters.plot_style import PlotStyle
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.probe import Probed
 from sciml_bench.record.task import (
     CALLS,
@@ -30,9 +29,10 @@ from sciml_bench.record.task import (
     Point,
     Training,
 )
+from sciml_bench.record.trajectories import Trajectories
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Layer
+    from sciml_bench.models.layer import Layer
 
 
 FloatArray = NDArray[np.floating[Any]]

@@ -43,8 +43,6 @@ from sciml_bench.adapters.base import DEFAULT, OTHER_KIND, Adapter, ProblemTrait
 from sciml_bench.host.processors import lacks_bfloat16
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING, TF32, Cell
 
-# Reasons for the plan that hold for every adapter of models.
-
 
 def model_refusal(cell: Cell, _facts: ProblemTraits) -> str | None:
     """Return why a cell of a model cannot run here; ``None`` if it can. Workers check for GPUs."""

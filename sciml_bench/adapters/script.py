@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sciml_bench.adapters.base import Adapter
-from sciml_bench.adapters.time_grid import Segment
+from sciml_bench.adapters.segments import Segment
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import Point, Task
 

@@ -15,11 +15,13 @@ from sciml_bench.analysis.advice.answer import Answer
 from sciml_bench.analysis.advice.break_even import BreakEven, find_break_even
 from sciml_bench.analysis.advice.competitors import COUNT, within_reach
 from sciml_bench.analysis.advice.recommendation import Recommendation, of_problem
+from sciml_bench.analysis.cell_tally import CellTally, cell_tally
 from sciml_bench.analysis.comparable import why_not_comparable
-from sciml_bench.analysis.failures import CellTally, Failure, cell_tally, failures
+from sciml_bench.analysis.failures import Failure, failures
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, PairwiseVerdict, Ranking, ranking
 from sciml_bench.analysis.repeats import repeats
-from sciml_bench.analysis.rows import DIVISIONS, Comparison, Row, RowTable, comparisons, tables
+from sciml_bench.analysis.row_tables import DIVISIONS, RowTable, tables
+from sciml_bench.analysis.rows import Comparison, Row, comparisons
 from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.planning.purpose import RACE, Advised

@@ -2,122 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from io import BytesIO
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.machines import note
+from sciml_bench.analysis.parallel_jsonl import read
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import RunSummary, summarise
-from sciml_bench.errors import SciMLBenchError, StoreError
-from sciml_bench.planning.cells import count
-from sciml_bench.record.jsonl import DamagedLine, numbered_lines, store_error
+from sciml_bench.errors import StoreError
+from sciml_bench.planning.labels import count
+from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.record import Record, supersedes
+from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
+from sciml_bench.record.supersession import supersedes
 from sciml_bench.record.task import Cell
-
-# Processes that share work; only commands start them, as the programs of others may not bear to be imported again.
-
-_MOST = 8
-
-
-def available() -> int:
-    """Return the number of processes that a command may use; 1 is only its own."""
-    if parent_process() is not None:
-        return 1
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors, _MOST)
-
-
-@contextmanager
-def process_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of ``processes`` processes, which end with the block.
-
-    Raises:
-        SciMLBenchError: one of them ended before its work was done.
-    """
-    try:
-        # Spawned, not forked: numerical libraries have started threads, which a forked process would not have.
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            yield pool
-    except BrokenProcessPool as error:
-        raise SciMLBenchError(
-            "a process that was started to help has ended: memory is short, or a script called the command without "
-            'standing under `if __name__ == "__main__":`. Put the call there, or type the command in a shell.'
-        ) from error
-
-
-# A long file of lines, read by several processes at once: reading is most of what a large report takes.
-
-Item = TypeVar("Item")
-
-LONG_BYTES = 2**24
-"""Shorter files are read sooner than a process is started."""
-
-_PIECE_BYTES = 2**22
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some whole lines of a file: first byte, number of bytes, and number of the first line."""
-
-    start: int
-    size: int
-    first_line: int
-
-
-def read(path: Path, of_line: Callable[[int, bytes], Item], processes: int = 1) -> Iterator[Item]:
-    """The result of a function for every numbered line of a file, in order; long files are read in several processes.
-    The function, and its results, must then be picklable.
-
-    Raises:
-        StoreError: the file is there, but cannot be read.
-    """
-    if processes < 2 or not path.is_file() or path.stat().st_size < LONG_BYTES:
-        yield from (of_line(number, line) for number, line in numbered_lines(path))
-        return
-    with process_pool(processes) as pool:
-        for found in pool.map(partial(_of_piece, path, of_line), tuple(pieces(path))):
-            yield from found
-
-
-def pieces(path: Path, size: int = _PIECE_BYTES) -> Iterator[Piece]:
-    """A file in pieces of whole lines, each of about ``size`` bytes or one longer line."""
-    start, line = 0, 1
-    try:
-        with path.open("rb") as file:
-            while block := file.read(size):
-                block += file.readline()
-                yield Piece(start, len(block), line)
-                start += len(block)
-                line += block.count(b"\n")
-    except OSError as error:
-        raise store_error("read", path, error) from error
-
-
-def _of_piece(path: Path, of_line: Callable[[int, bytes], Item], piece: Piece) -> list[Item]:
-    return [of_line(number, line) for number, line in _lines(path, piece)]
-
-
-def _lines(path: Path, piece: Piece) -> Iterable[tuple[int, bytes]]:
-    try:
-        with path.open("rb") as file:
-            file.seek(piece.start)
-            block = file.read(piece.size)
-    except OSError as error:
-        raise store_error("read", path, error) from error
-    # Not splitlines, for which other characters end a line, too.
-    return enumerate(BytesIO(block), start=piece.first_line)
 
 
 @dataclass(frozen=True)

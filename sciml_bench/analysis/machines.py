@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sciml_bench.analysis.comparable import machine_hash
+from sciml_bench.analysis.machine_hash import machine_hash
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.record.jsonl import numbered_lines

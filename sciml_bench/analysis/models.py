@@ -9,10 +9,10 @@ from typing import Any
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.training import TrainingRow, training_rows
-from sciml_bench.measure.scoring.solution import BOUNDS
+from sciml_bench.measure.scoring.parity import BOUNDS
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import CONVENTIONAL
-from sciml_bench.stats.location import Spread, spread
+from sciml_bench.stats.spread import Spread, spread
 
 
 @dataclass(frozen=True)

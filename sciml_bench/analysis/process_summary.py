@@ -10,16 +10,18 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import TypeGuard
 
-from sciml_bench.analysis.explanation.loops import Loop, joules_per_call, longest_loop, why_not_measured
+from sciml_bench.analysis.explanation.energy import joules_per_call, why_not_measured
+from sciml_bench.analysis.explanation.loops import Loop, longest_loop
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import CallResult, Drifts, GradientResult, PointResult, Scores, Trajectories
+from sciml_bench.record.point import CallResult, Drifts, GradientResult, PointResult, Scores
 from sciml_bench.record.process import COMPILED, REPLACED, ProcessInfo
 from sciml_bench.record.record import Record
 from sciml_bench.record.scoring_rules import BY_COMPONENT
 from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 from sciml_bench.record.training import Trained
+from sciml_bench.record.trajectories import Trajectories
 from sciml_bench.stats.front import WorkPoint
-from sciml_bench.stats.location import process_median
+from sciml_bench.stats.spread import process_median
 
 NO_RESULT = CallResult()
 

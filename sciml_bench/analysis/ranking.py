@@ -11,7 +11,7 @@ from itertools import combinations
 
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.stats.autocorrelation import Earlier
-from sciml_bench.stats.front import on_axis
+from sciml_bench.stats.axis_error import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.stats.run_spread import RunSpread, run_spreads
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound

@@ -16,9 +16,10 @@ from sciml_bench.adapters.base import DEFAULT, Method
 from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary, reduce_record
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.record import Record, supersedes
+from sciml_bench.record.record import Record
+from sciml_bench.record.supersession import supersedes
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.location import Spread, spread
+from sciml_bench.stats.spread import Spread, spread
 
 
 @dataclass

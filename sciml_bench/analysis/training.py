@@ -13,7 +13,7 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Training
 from sciml_bench.record.training import Trained
-from sciml_bench.stats.location import Spread, spread
+from sciml_bench.stats.spread import Spread, spread
 
 
 @dataclass(frozen=True)

@@ -341,7 +341,7 @@ def problem(
         UsageError: the catalog has no such problem; or a function has no initial state or time span.
         ProblemError: the file or the function is wrong; the message names the line.
     """
-    from sciml_bench.models.load import load_declared
+    from sciml_bench.models.load_declared import load_declared
     from sciml_bench.spec import catalog
 
     if callable(name):
@@ -372,10 +372,10 @@ def list(
     from sciml_bench.planning import listing
 
     makers: Mapping[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
-        "problems": lambda: listing.problems(_words(suites)),
-        "suites": listing.suites,
-        "adapters": listing.adapters,
-        "runs": lambda: listing.runs(Path(out)),
+        "problems": lambda: listing.list_problems(_words(suites)),
+        "suites": listing.list_suites,
+        "adapters": listing.list_adapters,
+        "runs": lambda: listing.list_runs(Path(out)),
         "claims": list_claims,
     }
     if what not in makers:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.data import ProblemData, RunData
+from sciml_bench.charts.data import RunData
 from sciml_bench.charts.kind import Kind, ProblemKind, RunKind
 from sciml_bench.charts.kinds.break_even import BREAK_EVEN
 from sciml_bench.charts.kinds.ecosystems import TRACKS
@@ -23,6 +23,7 @@ from sciml_bench.charts.kinds.scaling import SCALING
 from sciml_bench.charts.kinds.stability import STABILITY
 from sciml_bench.charts.kinds.training import TRAINING
 from sciml_bench.charts.kinds.work_precision import GRADIENT_PRECISION, WORK_PRECISION
+from sciml_bench.charts.problem_data import ProblemData
 from sciml_bench.charts.style import Palette
 from sciml_bench.errors import UsageError
 

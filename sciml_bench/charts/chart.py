@@ -114,9 +114,6 @@ def clean(text: str, longest: int = _LONGEST_LABEL) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
-# Charts as plain JSON values: their words and their data.
-
-
 def charts_document(charts: Iterable[Chart]) -> dict[str, Any]:
     """Everything but the drawing. Rows are objects; a number that JSON has no word for is ``None``."""
     return {

@@ -9,7 +9,8 @@ from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.models import is_model
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.charts.chart import Chart
-from sciml_bench.charts.data import ProblemData, RunData
+from sciml_bench.charts.data import RunData
+from sciml_bench.charts.problem_data import ProblemData
 
 
 @dataclass(frozen=True)

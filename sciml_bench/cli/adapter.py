@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
-from sciml_bench.cli.options import Seconds, json_option, print_json
+from sciml_bench.cli import completion, exit_codes
+from sciml_bench.cli.options import Seconds, json_option
+from sciml_bench.cli.output import print_json
 from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
     accuracy, honest failures, breakpoints, no compilation in timed loops.
     """
     from sciml_bench.adapters import conformance, registry
-    from sciml_bench.planning.selection import compile_keyword
+    from sciml_bench.planning.keyword_expression import compile_keyword
 
     declared = registry.adapter(name)
     _refuse_models(declared)
@@ -51,7 +51,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
     cells = [cell for cell in conformance.cells(declared, everything) if wanted(cell.label)]
     if not cells:
         click.echo(f"nothing is selected: no cell of {name} matches '{keyword}'", err=True)
-        return exits.NOTHING_SELECTED
+        return exit_codes.NOTHING_SELECTED
     found: list[Check] = []
     for result in conformance.check(declared, cells, timeout_s):
         found.append(result)
@@ -60,7 +60,7 @@ def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: 
         print_json([{"cell": c.cell, "check": c.name, "status": c.status, "message": c.message} for c in found])
     failed = sum(result.status == "failed" for result in found)
     click.echo(f"{name}: {len(found)} checks of {len(cells)} cells, {failed} failed", err=as_json)
-    return exits.CHECK_FAILED if failed else exits.OK
+    return exit_codes.CHECK_FAILED if failed else exit_codes.OK
 
 
 def _refuse_models(declared: Adapter) -> None:

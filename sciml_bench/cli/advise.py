@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option, print_json
+from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option
+from sciml_bench.cli.output import print_json
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def advise(
         click.echo(f"To decide it, give it more time: {with_more_time(asked.command, 2 * within_s)}", err=as_json)
     if found.recommendation.ways:
         _write(found, model, code, as_json)
-    return exits.INTERRUPTED if found.interrupted else exits.OK
+    return exit_codes.INTERRUPTED if found.interrupted else exit_codes.OK
 
 
 def with_more_time(command: str, within_s: float) -> str:

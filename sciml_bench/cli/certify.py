@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.reference import limit_option, load, working
@@ -62,4 +61,4 @@ def certify(model: str, output: Path | None, out: Path, t_span: tuple[float, ...
         click.echo(f"wrote {output}")
     if found.uncertified:
         click.echo(f"{problem.name}: not certified: {', '.join(found.uncertified)}", err=True)
-    return exits.CHECK_FAILED if found.uncertified or not found.gradient else exits.OK
+    return exit_codes.CHECK_FAILED if found.uncertified or not found.gradient else exit_codes.OK

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import json_option, measuring_options, out_option, print_json
+from sciml_bench.cli.options import json_option, measuring_options, out_option
+from sciml_bench.cli.output import print_json
 from sciml_bench.cli.run import resume_option
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def show(name: str, everything: bool, out: Path, as_json: bool) -> None:
     """
     from sciml_bench.execution.claim_rulings import newest_ruling
     from sciml_bench.published_claims.collection import find
-    from sciml_bench.render.claims import claim_document, lines
+    from sciml_bench.render.claims import claim_document, claim_lines
 
     claim = find(name)
     if as_json:
         print_json(claim_document(claim))
         return
-    for line in lines(claim, newest_ruling(claim, out, _tell_damage), everything):
+    for line in claim_lines(claim, newest_ruling(claim, out, _tell_damage), everything):
         click.echo(line)
 
 
@@ -149,7 +149,7 @@ def run(
     if not chosen.groups:
         if names and not as_json:
             _print_stored([item.claim for item in chosen.left_out], options["out"])
-        return exits.NOTHING_SELECTED
+        return exit_codes.NOTHING_SELECTED
 
     def carried_out(group: Group, session: Session) -> bool:
         titles = (f"{claim.id}: {claim.title}" for claim in group.claims)
@@ -167,8 +167,8 @@ def run(
     _print_left_out(series.left_out, as_json)
     if series.interrupted:
         click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
-        return exits.INTERRUPTED
-    return exits.OK
+        return exit_codes.INTERRUPTED
+    return exit_codes.OK
 
 
 @claims.command(epilog=_example("sciml-bench claims report", "sciml-bench claims report results/*_claim-* --json"))
@@ -202,7 +202,7 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
 
     found = _judged(tested(names, out))
     _print_judged(with_untested(found) if with_all else found, as_json)
-    return exits.OK
+    return exit_codes.OK
 
 
 _FORMS = ("markdown", "latex", "csv", "html")
@@ -216,7 +216,7 @@ _FORMS = ("markdown", "latex", "csv", "html")
 def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
     """Write the table of ``claims report`` with the sources, for a paper, or as a separate page with a figure."""
     from sciml_bench.execution.claim_rulings import tested, with_untested
-    from sciml_bench.render import claims as told
+    from sciml_bench.render.claims import claims_csv, claims_latex, claims_markdown
 
     judged = _judged(tested(names, out))
     shown = with_untested(judged) if with_all else judged
@@ -224,10 +224,10 @@ def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
         from sciml_bench.render.html.claims_page import claims_page
 
         click.echo(claims_page(shown), nl=False)
-        return exits.OK
-    write = {"markdown": told.markdown, "latex": told.latex, "csv": told.table}[form]
+        return exit_codes.OK
+    write = {"markdown": claims_markdown, "latex": claims_latex, "csv": claims_csv}[form]
     click.echo(write(shown), nl=False)
-    return exits.OK
+    return exit_codes.OK
 
 
 def _found(names: tuple[str, ...]) -> list[Claim]:
@@ -261,16 +261,16 @@ def _tell_damage(line: object) -> None:
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:
     from sciml_bench.analysis.tables.formatting import wrapped
-    from sciml_bench.render import claims as told
+    from sciml_bench.render.claims import HEADINGS, claim_remarks, claim_row, ruling_document
 
     if as_json:
-        print_json([told.document(item) for item in found])
+        print_json([ruling_document(item) for item in found])
         return
     click.echo()
-    print_table(told.HEADINGS, [told.row(item) for item in found], optional=["conditions"])
+    print_table(HEADINGS, [claim_row(item) for item in found], optional=["conditions"])
     for item in found:
         click.echo(f"\n{item.claim.id}: {item.claim.title}")
-        lines = [f"said: {item.claim.figure.says}", *told.remarks(item)]
+        lines = [f"said: {item.claim.figure.says}", *claim_remarks(item)]
         lines += [f"run folder: {item.folder} ({item.profile})"] if item.folder is not None else []
         for line in lines:
             click.echo("\n".join(wrapped(line, _WIDTH, "  ")))

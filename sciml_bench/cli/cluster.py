@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.options import TimeSpan, print_json
+from sciml_bench.cli.options import TimeSpan
+from sciml_bench.cli.output import print_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
@@ -111,20 +110,26 @@ def compare(
         comparison = between_runs(run, other, repeated=again, each_tolerance=each_tolerance, **options)
     if comparison is None:
         click.echo("nothing to compare: no cell matches on both sides", err=True)
-        return exits.NOTHING_SELECTED
+        return exit_codes.NOTHING_SELECTED
     _print(comparison, run, as_json)
     if not (comparison.lines or comparison.worse):
         click.echo("nothing was compared: no cell has a time on both sides", err=True)
-        return exits.NOTHING_SELECTED
-    return exits.CHECK_FAILED if comparison.between_runs and comparison.worse else exits.OK
+        return exit_codes.NOTHING_SELECTED
+    return exit_codes.CHECK_FAILED if comparison.between_runs and comparison.worse else exit_codes.OK
 
 
 def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
     from sciml_bench.analysis.tables.formatting import wrapped
     from sciml_bench.cli.columns import print_table
-    from sciml_bench.cli.options import print_json
-    from sciml_bench.render import comparison as text
-    from sciml_bench.render.comparison import comparison_document
+    from sciml_bench.cli.output import print_json
+    from sciml_bench.render.comparison import (
+        HEADINGS,
+        comparison_head,
+        comparison_rows,
+        comparison_table,
+        comparison_tail,
+    )
+    from sciml_bench.render.comparison_document import comparison_document
     from sciml_bench.render.selftest import selftest_document, selftest_line
 
     if as_json:
@@ -134,14 +139,14 @@ def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
     width = shutil.get_terminal_size().columns if on_terminal else 10_000
     for line in wrapped(selftest_line(run), width):
         click.echo(line)
-    for line in text.head(comparison, width):
+    for line in comparison_head(comparison, width):
         click.echo(line)
     if on_terminal:
-        for line in text.table(comparison, width):
+        for line in comparison_table(comparison, width):
             click.echo(line)
         return
     if comparison.lines:
         click.echo()
-        print_table(text.HEADINGS, text.plain(comparison))
-    for line in text.tail(comparison):
+        print_table(HEADINGS, comparison_rows(comparison))
+    for line in comparison_tail(comparison):
         click.echo(line)

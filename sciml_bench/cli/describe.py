@@ -67,7 +67,7 @@ def describe(problem: str, code: str | None, rtol: float, t_span: tuple[float, .
         click.echo(text, nl=False)
         click.echo(f"# These are the equations and the loss; {program} adds solver, tolerances and gradient.", err=True)
     elif as_json:
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
 
         print_json(facts(loaded))
     else:
@@ -82,7 +82,7 @@ def _describe_model(model: Model, code: str | None, as_json: bool) -> None:
         click.echo(text, nl=False)
         click.echo(f"# This is the model; {program} runs it.", err=True)
     elif as_json:
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
 
         print_json(describe_model.facts(model))
     else:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Layer, Model
+    from sciml_bench.models.layer import Layer
+    from sciml_bench.models.model import Model
 
 
 def source(model: Model, adapter: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.options import Seconds, json_option
 
 # In piped output, lines are as long as their sentences.
@@ -51,11 +51,11 @@ def doctor(window_s: float, as_json: bool) -> int:
         raise UsageError("nothing can be read here: neither /proc nor /sys, nor the list of processes; mount /proc")
     findings = examine(readings)
     if as_json:
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
 
         print_json(examination_document(findings))
-        return exits.OK
+        return exit_codes.OK
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED_WIDTH
     for line in lines(findings, width):
         click.echo(line)
-    return exits.OK
+    return exit_codes.OK

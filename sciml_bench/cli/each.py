@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 
 _COMMANDS = {
     "advise": ("advise",),
@@ -23,7 +22,7 @@ Examples:
   sciml-bench each compute *.toml --scheduler tcp://node1:8786
   sciml-bench each advise a.toml b.toml --scheduler tcp://node1:8786 --option=--count=100
 
-{exits.TEXT}"""
+{exit_codes.TEXT}"""
 )
 @click.argument("command", type=click.Choice(tuple(_COMMANDS)))
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=completion.PROBLEMS)
@@ -38,7 +37,7 @@ def each(command: str, models: tuple[str, ...], scheduler: str, options: tuple[s
     from sciml_bench.execution.cluster.fan_out import fan_out
 
     words = {model: [*_COMMANDS[command], model, *options] for model in dict.fromkeys(models)}
-    worst = exits.OK
+    worst = exit_codes.OK
     for done in fan_out(scheduler, words, Path.cwd(), measures=command == "advise"):
         click.echo(f"{done.name}:" if done.output else f"{done.name}: nothing to do")
         click.echo("".join(f"  {line}\n" for line in done.output.splitlines()), nl=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.options import json_option
 
 
@@ -52,7 +52,7 @@ def make(name: str, requirements: tuple[str, ...], extras: tuple[str, ...], pyth
     extras = extras or registry.extras(adapter for package in named for adapter in registry.needing(package))
     made = environments.make(name, requirements, extras, python=python, offline=offline, say=say)
     click.echo(f"{made.name}: Python {made.python}, {len(made.lock.splitlines())} packages, lock {made.lock_hash[:12]}")
-    return exits.OK
+    return exit_codes.OK
 
 
 @env.command(name="list", epilog="\b\nExample:\n  sciml-bench env list --json\n")
@@ -61,7 +61,7 @@ def listing(as_json: bool) -> int:
     """List the environments, their requirements, and whether they work."""
     from dataclasses import asdict
 
-    from sciml_bench.cli.options import print_json
+    from sciml_bench.cli.output import print_json
     from sciml_bench.errors import StoreError, UsageError
     from sciml_bench.host import environments
 
@@ -73,13 +73,13 @@ def listing(as_json: bool) -> int:
             click.echo(f"left out: {error}", err=True)
     if as_json:
         print_json([{**asdict(item), "broken": item.broken} for item in found])
-        return exits.OK
+        return exit_codes.OK
     for item in found:
         asked = ", ".join((*item.requirements, *item.extras))
         click.echo(f"{item.name}: {asked}; Python {item.python}{f'; {item.broken}' if item.broken else ''}")
     if not found:
         click.echo("no environments; make one with: sciml-bench env make NAME PACKAGE==VERSION", err=True)
-    return exits.OK
+    return exit_codes.OK
 
 
 @env.command(epilog="\b\nExample:\n  sciml-bench env remove older\n")
@@ -89,4 +89,4 @@ def remove(name: str) -> int:
     from sciml_bench.host import environments
 
     environments.remove(name)
-    return exits.OK
+    return exit_codes.OK

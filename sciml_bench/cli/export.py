@@ -12,12 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import machine_option, out_option
 
 if TYPE_CHECKING:
-    from sciml_bench.export.formats import Row
+    from sciml_bench.export.column import Row
     from sciml_bench.record.run_folder import Run
 
 
@@ -105,8 +104,8 @@ def export(
     )
     if not written:
         click.echo(f"nothing to export: {found.folder} has no record", err=True)
-        return exits.NOTHING_SELECTED
-    return exits.OK
+        return exit_codes.NOTHING_SELECTED
+    return exit_codes.OK
 
 
 def _write_samples(run: Run, form: str, output: Path | None) -> bool:
@@ -142,13 +141,14 @@ def _write_rows(columns: Any, rows: Iterator[Row], form: str, output: Path | Non
         return False
     counted = _told(_with(first, rows))
     if form == "parquet":
-        from sciml_bench.export.formats import write_parquet
+        from sciml_bench.export.parquet_file import write_parquet
 
         assert output is not None
         with _whole(output) as path:
             write_parquet(columns, counted, path)
         return True
-    from sciml_bench.export.formats import write_csv, write_json
+    from sciml_bench.export.csv_file import write_csv
+    from sciml_bench.export.json_file import write_json
 
     with _file(output) as file:
         if form == "csv":

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 
 IMPORTED = "imported"
 
@@ -145,7 +145,7 @@ def import_model(
         raise click.UsageError(f"'{source}' cannot be read: write FILE.py:NAME, FILE.xml or FILE.yaml")
     if output is None:
         click.echo(converted[0], nl=False)
-        return exits.OK
+        return exit_codes.OK
     _write(output, *converted)
     click.echo(f"wrote {output}; next: sciml-bench advise {output}")
-    return exits.OK
+    return exit_codes.OK

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.adapters.julia.installation import OPTIONAL
-from sciml_bench.cli import options as exits
+from sciml_bench.adapters.julia.optional_parts import OPTIONAL
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.options import json_option
 from sciml_bench.host.environments import NAMES
 
@@ -96,12 +96,12 @@ def setup(
     click.echo(f"recorded in {record}")
     if found.parts[REQUIRED]:
         click.echo(f"ERROR: Julia is in place, but does not work: {found.parts[REQUIRED]}", err=True)
-        return exits.CHECK_FAILED
+        return exit_codes.CHECK_FAILED
     broken = [part for part, message in found.parts.items() if message]
     exceptions = f", except {', '.join(broken)}" if broken else ""
     adapter = f"julia@{name}" if name else "julia"
     click.echo(f"Julia is ready{exceptions}; try: sciml-bench run --problem robertson --adapter {adapter}")
-    return exits.OK
+    return exit_codes.OK
 
 
 @julia.command(
@@ -125,10 +125,10 @@ def status(as_json: bool, name: str) -> int:
 
     found = look(_environment(name))
     if as_json:
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
 
         print_json(document(found))
     else:
         for line in lines(found):
             click.echo(line)
-    return exits.CHECK_FAILED if found.lacking else exits.OK
+    return exit_codes.CHECK_FAILED if found.lacking else exit_codes.OK

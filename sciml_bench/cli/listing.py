@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from sciml_bench.cli.columns import print_table
-from sciml_bench.cli.options import Names, json_option, out_option, print_json
+from sciml_bench.cli.options import Names, json_option, out_option
+from sciml_bench.cli.output import print_json
 
 
 def _example(line: str) -> str:
@@ -25,9 +26,9 @@ def listing() -> None:
 @json_option
 def problems(suites: tuple[str, ...], as_json: bool) -> None:
     """List the problems of the catalog."""
-    from sciml_bench.planning import listing as listed
+    from sciml_bench.planning.listing import list_problems
 
-    found = listed.problems(suites)
+    found = list_problems(suites)
     reasons = {row["name"]: row["heavy"] for row in found if "heavy" in row}
     rows = found if as_json else [{key: row[key] for key in row if key != "heavy"} for row in found]
     _print(rows, as_json)
@@ -41,18 +42,18 @@ def problems(suites: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def suites(as_json: bool) -> None:
     """List the suites and how many problems of each tier they hold."""
-    from sciml_bench.planning import listing as listed
+    from sciml_bench.planning.listing import list_suites
 
-    _print(listed.suites(), as_json)
+    _print(list_suites(), as_json)
 
 
 @listing.command(epilog=_example("sciml-bench list adapters --json"))
 @json_option
 def adapters(as_json: bool) -> None:
     """List the adapters, whether they can run here, and their capabilities."""
-    from sciml_bench.planning import listing as listed
+    from sciml_bench.planning.listing import list_adapters
 
-    rows = listed.adapters()
+    rows = list_adapters()
     if as_json:
         print_json(rows)
         return
@@ -70,9 +71,9 @@ def adapters(as_json: bool) -> None:
 @json_option
 def runs(out: Path, as_json: bool) -> None:
     """List the runs in a folder, newest first."""
-    from sciml_bench.planning import listing as listed
+    from sciml_bench.planning.listing import list_runs
 
-    rows = listed.runs(out)
+    rows = list_runs(out)
     if not rows:
         click.echo(f"no run in {out}", err=True)
     _print(rows, as_json)

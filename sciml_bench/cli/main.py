@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from sciml_bench import __version__
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.errors import ProblemWarning, SciMLBenchError
 
 # Name → where the command is, and its line in the help, which is printed without importing it.
@@ -99,7 +99,7 @@ Examples:
   sciml-bench run my_problem.toml --adapter scipy,diffrax
   sciml-bench list problems
 
-{exits.TEXT}"""
+{exit_codes.TEXT}"""
 
 
 class LazyGroup(click.Group):
@@ -168,23 +168,23 @@ def _carry_out(words: list[str]) -> int:
         return _click_failure(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        return exits.INTERRUPTED
+        return exit_codes.INTERRUPTED
     except SciMLBenchError as error:
         if words[0] == "--debug":
             raise
         click.echo(f"ERROR: {error}", err=True)
-        return exits.USAGE
+        return exit_codes.USAGE
     except BrokenPipeError:
         # The reader went away (`sciml-bench show … | head`); Python would complain again while flushing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return exits.OK
+        return exit_codes.OK
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         click.echo(f"ERROR: the output cannot be written: {error.strerror}", err=True)
-        return exits.USAGE
-    return result if isinstance(result, int) else exits.OK
+        return exit_codes.USAGE
+    return result if isinstance(result, int) else exit_codes.OK
 
 
 def _invoked(words: list[str]) -> Any:
@@ -204,7 +204,7 @@ def typed_command(without: Collection[str] = ()) -> str:
 def _click_failure(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
-        return exits.USAGE
+        return exit_codes.USAGE
     click.echo(f"ERROR: {error.format_message()}", err=True)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(f"See `{error.ctx.command_path} --help`.", err=True)

@@ -54,7 +54,7 @@ def compute(model: Model) -> bool:
 def check(model: Model) -> bool:
     """Compute the losses of a stored reference again, and its slopes by complex steps; whether they agree."""
     from sciml_bench.models import truth
-    from sciml_bench.models.forward import disagreement
+    from sciml_bench.models.complex_steps import disagreement
 
     found = truth.stored(model)
     if found is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 from collections.abc import Callable
@@ -15,42 +14,12 @@ import click
 from sciml_bench.cli import completion
 from sciml_bench.planning import profiles
 
-# Exit codes: a promise to scripts.
-
-OK = 0
-CHECK_FAILED = 1
-USAGE = 2
-BROKEN_CELLS = 3
-NOTHING_SELECTED = 4
-INTERRUPTED = 130
-
-TEXT = """\b
-Exit codes:
-    0  done; solvers that fail honestly (timeout, max_steps, step_underflow,
-       nonfinite, inaccurate, unchecked, unsupported) are results, not errors
-    1  a check failed
-    2  wrong usage, a wrong file, or a folder that cannot be written
-    3  a cell broke (crash, out_of_memory, import_error, build_error,
-       recompiled, invalid, busy_timeout), or a unit was lost on a cluster
-    4  nothing is selected
-  130  interrupted; all measurements are kept, and the same command resumes
-"""
-
-
 machine_option = click.option(
     "--machine",
     type=click.IntRange(min=1),
     metavar="N",
     help="Of a run on several kinds of machines: the one to show; without it the one with most records.",
 )
-
-
-# Destinations of output: data on standard output; messages on standard error if the data is JSON.
-
-
-def print_json(data: Any) -> None:
-    """Print JSON for another program."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 Command = Callable[..., Any]

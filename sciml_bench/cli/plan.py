@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.analysis.failures import grouped
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.analysis.cell_tally import grouped
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
 from sciml_bench.execution.planning import planned
 from sciml_bench.planning.plan import Plan
@@ -29,7 +28,7 @@ def print_nothing(plan: Plan) -> int:
         click.echo("Name a --method, a --problem or a --cell to run it whatever the profile includes.", err=True)
     else:
         click.echo("No cell matches; `sciml-bench plan` with fewer options shows the available cells.", err=True)
-    return exits.NOTHING_SELECTED
+    return exit_codes.NOTHING_SELECTED
 
 
 @click.command(
@@ -38,7 +37,7 @@ Examples:
   sciml-bench plan --suite stiff --profile smoke
   sciml-bench plan my_problem.toml --adapter diffrax --json
 
-{exits.TEXT}"""
+{exit_codes.TEXT}"""
 )
 @click.argument(
     "words",
@@ -52,7 +51,7 @@ Examples:
 def plan(words: tuple[str, ...], selection: dict[str, Any], as_json: bool, **options: Any) -> int:
     """Show the cells that would run, their cost, and those skipped, with reasons. Runs nothing."""
     from sciml_bench.cli.importing import as_problem_file
-    from sciml_bench.cli.options import print_json
+    from sciml_bench.cli.output import print_json
 
     chosen, files = Selection(**selection).naming([as_problem_file(word, options["out"]) for word in words])
     made = planned(chosen, files, **options)
@@ -64,7 +63,7 @@ def plan(words: tuple[str, ...], selection: dict[str, Any], as_json: bool, **opt
         return print_nothing(made)
     if not as_json:
         _print(made, _design(options["out"]))
-    return exits.OK
+    return exit_codes.OK
 
 
 def _design(out: Path) -> dict[str, Any]:
@@ -101,11 +100,11 @@ def _division(item: Planned) -> str:
 
 
 def _print(made: Plan, design: dict[str, Any]) -> None:
-    from sciml_bench.analysis.failures import grouped
+    from sciml_bench.analysis.cell_tally import grouped
     from sciml_bench.analysis.tables.formatting import rough_duration
     from sciml_bench.cli.columns import print_table
     from sciml_bench.cli.progress import announcement
-    from sciml_bench.planning.plan import notes
+    from sciml_bench.planning.recommendation_notes import notes
 
     rows = [
         [item.cell.label, _division(item), item.group or "-", rough_duration(cost_s)]

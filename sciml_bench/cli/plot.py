@@ -10,8 +10,7 @@ import click
 from sciml_bench.charts.catalog import KINDS
 from sciml_bench.charts.catalog import charts as of_kind
 from sciml_bench.charts.chart import SUFFIXES
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
 
 if TYPE_CHECKING:
@@ -79,15 +78,15 @@ def plot(
     charts = of_kind(Analysis(summary, found.folder), kind, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
 
         print_json(charts_document(charts))
     if not charts:
         click.echo(KINDS[kind].reason(summary, problem), err=True)
-        return exits.NOTHING_SELECTED
+        return exit_codes.NOTHING_SELECTED
     if output is not None or not as_json:
         _save(charts, output, quiet=as_json)
-    return exits.OK
+    return exit_codes.OK
 
 
 def _check_output(output: Path | None) -> None:

@@ -18,7 +18,7 @@ from sciml_bench.execution.session import Session
 from sciml_bench.execution.time_left import TimeLeft
 from sciml_bench.execution.within import OUT_OF_TIME
 from sciml_bench.measure.protocol import Enter, Event, TrainingDone
-from sciml_bench.planning.cells import Slot
+from sciml_bench.planning.blocks import Slot
 from sciml_bench.planning.plan import Plan
 from sciml_bench.record.record import Record
 from sciml_bench.record.retry_policy import RESULTS, measured_something

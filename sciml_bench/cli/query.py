@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, out_option
 
 if TYPE_CHECKING:
@@ -68,15 +67,15 @@ def query(question: str, runs: tuple[str, ...], out: Path, as_csv: bool, as_json
     if answer.left_out:
         told = f"left out, since they hold no record: {answer.left_out} lines; `sciml-bench verify` names them"
         click.echo(told, err=True)
-    return exits.OK
+    return exit_codes.OK
 
 
 def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
     from sciml_bench.charts.chart import clean
     from sciml_bench.cli.columns import print_table
-    from sciml_bench.cli.options import print_json
-    from sciml_bench.export.formats import guarded
-    from sciml_bench.export.query import plain, text
+    from sciml_bench.cli.output import print_json
+    from sciml_bench.export.csv_file import guarded
+    from sciml_bench.export.duckdb_values import plain, text
 
     if as_json:
         print_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
@@ -91,8 +90,8 @@ def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
 
 def _field(value: object) -> object:
     """A field of CSV: a number as it is, all else as guarded text."""
-    from sciml_bench.export.formats import guarded
-    from sciml_bench.export.query import plain, text
+    from sciml_bench.export.csv_file import guarded
+    from sciml_bench.export.duckdb_values import plain, text
 
     found = plain(value)
     return found if isinstance(found, int | float) and not isinstance(found, bool) else guarded(text(found))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import completion, model_reference
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes, model_reference
 from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.model_reference import model_named
-from sciml_bench.cli.options import Seconds, json_option, print_json
+from sciml_bench.cli.options import Seconds, json_option
+from sciml_bench.cli.output import print_json
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
 from sciml_bench.references.progress import ONE_THREAD
 
@@ -136,7 +136,7 @@ def compute(
         if stale and _state(problem) == "certified":
             continue
         failed += not _compute_one(problem, output, limit_s, not solution_only, proof_s)
-    return exits.CHECK_FAILED if failed else exits.OK
+    return exit_codes.CHECK_FAILED if failed else exit_codes.OK
 
 
 @reference.command(epilog="\b\nExample:\n  sciml-bench reference check robertson\n")
@@ -166,7 +166,7 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
             click.echo(f"{problem.name}: {'FAILED: ' if missing else ''}no reference is stored")
         else:
             failed += not _check_one(problem, stored, limit_s)
-    return exits.CHECK_FAILED if failed else exits.OK
+    return exit_codes.CHECK_FAILED if failed else exit_codes.OK
 
 
 def load(name: str) -> Problem:

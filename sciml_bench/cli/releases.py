@@ -12,7 +12,7 @@ import click
 from sciml_bench.analysis.releases.bisection import is_bad
 from sciml_bench.analysis.releases.releases import Change, changes
 from sciml_bench.api import load
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.machine import one_at_a_time
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.plan import print_nothing
@@ -36,7 +36,7 @@ class Releases:
     resume: bool | None
     offline: bool
     wait: str | None
-    exit_code: int = exits.OK
+    exit_code: int = exit_codes.OK
     why_not_comparable: str = ""
 
     def changes(self, chosen: Selection, versions: Sequence[str]) -> tuple[Change, ...] | None:
@@ -56,7 +56,7 @@ class Releases:
             carry_out(session, as_json=True)
         if session.interrupted:
             click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
-            self.exit_code = exits.INTERRUPTED
+            self.exit_code = exit_codes.INTERRUPTED
             return None
         analysis = load(session.run.folder).analysis
         self.why_not_comparable = analysis.why_not_comparable

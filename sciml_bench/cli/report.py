@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import out_option
 
 # Work that is done sooner than this is not announced.
@@ -45,7 +44,7 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     """
     import datetime
 
-    from sciml_bench.analysis import loaded_run as process_pool
+    from sciml_bench.analysis import process_pool
     from sciml_bench.analysis.machines import of_one_kind
     from sciml_bench.record.jsonl import store_error, write_whole
     from sciml_bench.record.run_folder import find_run
@@ -62,7 +61,7 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
     write_whole(output, text)
     click.echo(str(output))
     click.echo(f"{len(text.encode()) / 2**20:.1f} MiB; open it by double click", err=True)
-    return exits.OK
+    return exit_codes.OK
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.cluster import Where, check_cluster, engine_of, engine_options, print_dry_run
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
@@ -38,7 +37,7 @@ within_option = click.option(
 
 def epilog(*examples: str) -> str:
     lines = "\n".join(f"  {example}" for example in examples)
-    return f"\b\nExamples:\n{lines}\n\n{exits.TEXT}"
+    return f"\b\nExamples:\n{lines}\n\n{exit_codes.TEXT}"
 
 
 @click.command(
@@ -141,7 +140,7 @@ def _run(
     name = _name(selection, words, plan)
     if where.dry_run:
         print_dry_run(where, plan, out, as_json)
-        return exits.OK
+        return exit_codes.OK
     if where.engine == "files":
         session = open_session(plan, out, name, resume=resume, command=typed_command())
         return _hand_over(session, as_json)
@@ -172,7 +171,7 @@ def _name(selection: dict[str, Any], words: tuple[str, ...], plan: Plan) -> str:
 
 def _hand_over(session: Session, as_json: bool) -> int:
     """Write the units of all that is left, and say what to do with them; returns the exit code."""
-    from sciml_bench.cli.options import print_json
+    from sciml_bench.cli.output import print_json
     from sciml_bench.engine.files import UNITS, FilesEngine
 
     folder = session.run.folder
@@ -193,7 +192,7 @@ def _hand_over(session: Session, as_json: bool) -> int:
         if rest.begun:
             click.echo(f"begun on this machine, which must finish them: {', '.join(rest.begun)}")
             click.echo("  the same command with --engine local measures the rest here")
-    return exits.INTERRUPTED if session.interrupted else exits.OK
+    return exit_codes.INTERRUPTED if session.interrupted else exit_codes.OK
 
 
 def end(session: Session, as_json: bool) -> int:
@@ -205,10 +204,10 @@ def end(session: Session, as_json: bool) -> int:
     summary = print_report(session.run, as_json)
     if session.interrupted:
         click.echo(f"interrupted; resume with: {typed_command(without=('--new',))}", err=True)
-        return exits.INTERRUPTED
+        return exit_codes.INTERRUPTED
     for unit in session.rest.begun:
         click.echo(
             f"lost: {unit}: a part of it is in the run, and its shard is not there: begin another with --new", err=True
         )
     lost = session.rest.begun or any(reason != OUT_OF_TIME for reason in session.rest.lost.values())
-    return exits.BROKEN_CELLS if lost or broken(summary) else exits.OK
+    return exit_codes.BROKEN_CELLS if lost or broken(summary) else exit_codes.OK

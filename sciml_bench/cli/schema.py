@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sciml_bench.cli.options import print_json
+from sciml_bench.cli.output import print_json
 
 
 @click.command(
@@ -24,15 +24,15 @@ def schema(of_models: bool, of_claims: bool) -> None:
     if of_models and of_claims:
         raise click.UsageError("One schema at a time: --models or --claims.")
     if of_models:
-        from sciml_bench.models import schema as model_schema
+        from sciml_bench.models.schema import model_schema
 
-        print_json(model_schema.schema())
+        print_json(model_schema())
         return
     if of_claims:
-        from sciml_bench.published_claims import schema as claim_schema
+        from sciml_bench.published_claims.schema import claim_schema
 
-        print_json(claim_schema.schema())
+        print_json(claim_schema())
         return
-    from sciml_bench.spec import schema as problem_schema
+    from sciml_bench.spec.schema import problem_schema
 
-    print_json(problem_schema.schema())
+    print_json(problem_schema())

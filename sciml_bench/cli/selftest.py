@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.options import json_option, out_option
 
@@ -82,7 +82,7 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
 def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as_json: bool) -> int:
     from sciml_bench.analysis.selftest.figures import figures
     from sciml_bench.analysis.selftest.store import document
-    from sciml_bench.cli.options import print_json
+    from sciml_bench.cli.output import print_json
     from sciml_bench.errors import UsageError
     from sciml_bench.render.selftest import lines
 
@@ -91,7 +91,7 @@ def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as
     except ValueError as error:
         if interrupted:
             click.echo(f"interrupted, too early for figures: {error}", err=True)
-            return exits.INTERRUPTED
+            return exit_codes.INTERRUPTED
         raise UsageError(f"too little to tell: {error}; give more --minutes, or see {writer.folder}") from error
     done = writer.finish(found, processes=measured.processes, noisy=measured.noisy, interrupted=interrupted)
     if as_json:
@@ -100,8 +100,8 @@ def _finish(writer: Writer, measured: Measured, seed: int, interrupted: bool, as
         for line in lines(done):
             click.echo(line)
     if interrupted:
-        return exits.INTERRUPTED
-    return exits.OK if found.passed else exits.CHECK_FAILED
+        return exit_codes.INTERRUPTED
+    return exit_codes.OK if found.passed else exit_codes.CHECK_FAILED
 
 
 @contextmanager

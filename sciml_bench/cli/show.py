@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def show(run: str | None, full: bool, machine: int | None, out: Path, as_json: b
     from sciml_bench.record.run_folder import find_run
 
     print_report(find_run(run, out), as_json, full=full, machine=machine)
-    return exits.OK
+    return exit_codes.OK
 
 
 def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | None = None) -> RunSummary:
@@ -50,7 +49,7 @@ def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | 
     other_machines = machines.note(run)
     analysis = Analysis(summarise(run.plan, run.records(on_damage=lambda line: damaged.append(str(line)))), run.folder)
     if as_json:
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
         from sciml_bench.render.document import run_document
         from sciml_bench.render.selftest import selftest_document
 

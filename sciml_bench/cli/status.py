@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
-from sciml_bench.cli.options import json_option, print_json
+from sciml_bench.cli import completion, exit_codes
+from sciml_bench.cli.options import json_option
+from sciml_bench.cli.output import print_json
 
 
 @click.command(
@@ -40,12 +40,12 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
     folder = Run.open(run).folder
     if unit is not None:
         click.echo(log_of(folder, unit))
-        return exits.OK
+        return exit_codes.OK
     found = status_of(folder)
     failed = found.count(Progress.FAILED)
     if as_json:
         print_json(status_document(found))
-        return exits.CHECK_FAILED if failed else exits.OK
+        return exit_codes.CHECK_FAILED if failed else exit_codes.OK
     width = max(len(each.unit) for each in found.units)
     for each in found.units:
         facts = [each.node, "" if each.seconds is None else formatting.rough_duration(each.seconds)]
@@ -59,4 +59,4 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
     if failed:
         name = next(each.unit for each in found.units if each.progress is Progress.FAILED)
         click.echo(f"logs of a failed unit: sciml-bench status {run} --log {name}")
-    return exits.CHECK_FAILED if failed else exits.OK
+    return exit_codes.CHECK_FAILED if failed else exit_codes.OK

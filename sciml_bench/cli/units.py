@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.machine import one_at_a_time, wait_options
-from sciml_bench.cli.options import json_option, print_json
+from sciml_bench.cli.options import json_option
+from sciml_bench.cli.output import print_json
 from sciml_bench.record.text import counted
 
 
@@ -17,7 +18,7 @@ from sciml_bench.record.text import counted
 Example:
   sciml-bench worker --unit results/RUN/units/000-robertson.json --out shards/000-robertson
 
-{exits.TEXT}"""
+{exit_codes.TEXT}"""
 )
 @click.option(
     "--unit",
@@ -59,17 +60,17 @@ def worker(file: Path, out: Path, wait: str | None) -> int:
         shard = Shard.begin(unit, out, environment)
         if shard.is_whole:
             click.echo(f"{out} is finished already")
-            return exits.OK
+            return exit_codes.OK
         click.echo(f"unit {unit}: {len(unit.jobs)} processes of {unit.problem} in block {unit.block}")
         try:
             with terminable():
                 carry_out(shard, pseudonym(unit.plan_hash), show)
         except KeyboardInterrupt:
             click.echo("interrupted; the same command finishes this shard", err=True)
-            return exits.INTERRUPTED
+            return exit_codes.INTERRUPTED
     click.echo(f"shard: {out}")
     broken = any(record.outcome not in RESULTS for record in shard.records())
-    return exits.BROKEN_CELLS if broken else exits.OK
+    return exit_codes.BROKEN_CELLS if broken else exit_codes.OK
 
 
 @click.command(
@@ -117,7 +118,7 @@ def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
                 "missing": list(missing),
             }
         )
-        return exits.OK
+        return exit_codes.OK
     known = f", {len(done.known)} were there already" if done.known else ""
     click.echo(f"added {counted(len(done.added), 'shard')} with {counted(done.records, 'record')}{known}")
     if missing:
@@ -127,4 +128,4 @@ def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
         )
     else:
         click.echo(f"all {done.units} units are there: sciml-bench show {folder}")
-    return exits.OK
+    return exit_codes.OK

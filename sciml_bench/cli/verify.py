@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from sciml_bench.cli import completion
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, out_option
 
 
@@ -42,11 +41,11 @@ def verify(run: str | None, everything: bool, out: Path, as_json: bool) -> int:
     found = find_run(run, out)
     result = verify_run(found)
     if as_json:
-        from sciml_bench.cli.options import print_json
+        from sciml_bench.cli.output import print_json
 
         print_json({"folder": str(found.folder), **verification_document(result)})
     else:
         click.echo(f"run folder: {found.folder}")
         for line in lines(result, everything):
             click.echo(line)
-    return exits.OK if result.valid else exits.CHECK_FAILED
+    return exit_codes.OK if result.valid else exit_codes.CHECK_FAILED

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from packaging.utils import canonicalize_name
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.machine import wait_options
 from sciml_bench.cli.options import json_option, measuring_options, selection_options
+from sciml_bench.cli.output import print_json
 from sciml_bench.cli.run import resume_option
 from sciml_bench.errors import UsageError
 
@@ -84,11 +85,11 @@ def versions(
     if bounds:
         return _searched(measured, result, (found[0], found[-1]), as_json=as_json)
     if as_json:
-        exits.print_json([_document(change) for change in result])
+        print_json([_document(change) for change in result])
     else:
         for line in _lines(result, measured.why_not_comparable):
             click.echo(line)
-    return exits.CHECK_FAILED if any(change.found in BAD for change in result) else exits.OK
+    return exit_codes.CHECK_FAILED if any(change.found in BAD for change in result) else exit_codes.OK
 
 
 def _searched(measured: Releases, ends: Sequence[Change], found: tuple[str, str], *, as_json: bool) -> int:
@@ -102,19 +103,19 @@ def _searched(measured: Releases, ends: Sequence[Change], found: tuple[str, str]
         say(line)
     if wanted is None:
         if as_json:
-            exits.print_json({"found": None})
+            print_json({"found": None})
         else:
             click.echo(f"nothing is slower or broken in {found[1]}")
-        return exits.OK
+        return exit_codes.OK
     say(f"searching for the release: {wanted.way.solver}, {wanted.quantity}")
     result = bisected(releases(measured.package, *found), partial(measured.is_bad, wanted, found, say))
     if as_json:
         document = {"good": result.good, "bad": result.bad, "between": list(result.between)}
-        exits.print_json({"found": document, "change": _document(wanted)})
-        return exits.CHECK_FAILED
+        print_json({"found": document, "change": _document(wanted)})
+        return exit_codes.CHECK_FAILED
     between = f"; between them, undecided: {', '.join(result.between)}" if result.between else ""
     click.echo(f"{wanted.found} since {measured.package} {result.bad}, the last good one is {result.good}{between}")
-    return exits.CHECK_FAILED
+    return exit_codes.CHECK_FAILED
 
 
 def _parsed(releases: str) -> tuple[str, tuple[str, ...]]:

@@ -13,8 +13,9 @@ from sciml_bench.emit.operators import AS_MATRIX, AS_TENSOR, SPREAD
 from sciml_bench.emit.printer import Printer
 from sciml_bench.emit.symbolic.statements import PairTable
 from sciml_bench.emit.targets import TARGETS, Target
-from sciml_bench.spec.language.operators import ARRAY_OPERATORS, Item, Node, Shape
+from sciml_bench.spec.language.operators import ARRAY_OPERATORS, Item, Node
 from sciml_bench.spec.language.rebuilding import rebuilt, replaced
+from sciml_bench.spec.language.shapes import Shape
 from sciml_bench.spec.model import Parameter, Problem, symbol, to_double
 
 _RESERVED = {

@@ -6,140 +6,19 @@ TensorFlow write functions of all trajectories at once, with the components alon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import sympy
-from sympy import Symbol
-
-from sciml_bench.emit.context import Context, size_of
-from sciml_bench.emit.loss import controls_source, motion_values, motions_source, residual_source, term_source
+from sciml_bench.emit.context import Context
+from sciml_bench.emit.controls import controls_source, motion_values, motions_source
+from sciml_bench.emit.latent_derivatives import latent_derivatives
+from sciml_bench.emit.loss import residual_source, term_source
 from sciml_bench.emit.printer import Printer
-from sciml_bench.emit.symbolic.scalar import ScalarSystem, scalarise_observed, scalarise_start
 from sciml_bench.emit.symbolic.statements import Program, straight_line
-from sciml_bench.emit.symbolic.variation import derivative
-from sciml_bench.spec.batch import Given
+from sciml_bench.emit.trajectory_data import data_names, each_time, is_batch
+from sciml_bench.spec.given import Given
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Problem, State, symbol, to_double
+from sciml_bench.spec.model import State, symbol, to_double
 from sciml_bench.spec.network import Network
-
-# Derivatives of computations around the solve, for NumPy, which has no automatic ones: entry by entry, from formulas.
-
-_SEEDS = {
-    "sum_of_squares": "2*residual",
-    "sum_of_magnitudes": "np.sign(residual)",
-    "sum": "np.ones_like(residual)",
-    "cross_entropy": "np.exp(seen - np.logaddexp.reduce(seen))",
-}
-
-
-def latent_derivatives(context: Context, subject: str, residual: str) -> list[str]:
-    """``initial_jacobian(…, p)`` (n_states, n_parameters) and ``loss_gradient(ys, …, p)``.
-
-    The latter gives two arrays, the derivatives by the states (n_times, n_states) and by the parameters
-    (n_parameters,). ``subject`` is the code of the observed values, ``residual`` the code of the summed ones.
-    """
-    problem = context.problem
-    start = scalarise_start(problem)
-    n = problem.n_states
-    data = [context.names[symbol(given.name)] for given in problem.given]
-    parameters = start.p[: problem.n_parameters]
-    # Data of a single trajectory are numbers here, so that derivatives which they make zero are left out.
-    known = {} if _is_batch(context) else dict(zip(_data_of(start, problem), _numbers_of(problem), strict=True))
-    outputs = [expr.xreplace(known) for expr in start.rhs]
-    texts = [_jacobian(context, "initial_jacobian", [*data, "p"], start, outputs[:n], [parameters])]
-    if problem.loss.of is not None:
-        observed = scalarise_observed(problem)
-        wrt = [observed.y, observed.p[: problem.n_parameters]]
-        takes = ["y", *context.loss_row, "p"]
-        texts.append(_jacobian(context, "observed_jacobian", takes, observed, list(observed.rhs), wrt))
-    if problem.loss.penalty is not None:
-        texts.append(_jacobian(context, "penalty_gradient", [*data, "p"], start, outputs[n:], [parameters]))
-    return [*texts, _loss_gradient(context, data, subject, residual)]
-
-
-def _data_of(start: ScalarSystem, problem: Problem) -> tuple[Symbol, ...]:
-    return start.p[problem.n_parameters :]
-
-
-def _numbers_of(problem: Problem) -> list[Node]:
-    return [sympy.Rational(value) for given in problem.given_at_start for value in given.rows[0]]
-
-
-def _jacobian(
-    context: Context,
-    name: str,
-    takes: list[str],
-    system: ScalarSystem,
-    outputs: Sequence[Node],
-    wrt: Sequence[Sequence[Symbol]],
-) -> str:
-    """A function that gives the derivatives of the outputs by each of some lists of variables, as matrices."""
-    entries = [derivative(output, x) for variables in wrt for output in outputs for x in variables]
-    program = straight_line([], entries)
-    lines = [f"def {name}({', '.join(takes)}):"]
-    used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
-    n_named = context.problem.n_parameters
-    arrays = [("y", system.y), ("p", system.p[:n_named])]
-    arrays += [(row, system.p[n_named:]) for row in context.loss_row if row in takes]
-    arrays += _data_arrays(context, system) if set(_data_names(context)) <= set(takes) else []
-    for array, symbols in arrays:
-        if used & set(symbols):
-            names = ", ".join(s.name for s in symbols)
-            lines.append(f"    {names}{',' * (len(symbols) == 1)} = {array}")
-    printer = context.printer()
-    lines += [f"    {printer.code(s.symbol)} = {printer.code(s.expr)}" for s in program.statements]
-    codes, matrices = [printer.operand(entry) for entry in program.outputs], []
-    for variables in wrt:
-        size = len(outputs) * len(variables)
-        part, codes = codes[:size], codes[size:]
-        rows = [", ".join(part[i : i + len(variables)]) for i in range(0, size, len(variables))]
-        matrices.append("np.array([\n" + "".join(f"        [{row}],\n" for row in rows) + "    ])")
-    return "\n".join([*lines, f"    return {', '.join(matrices)}", ""])
-
-
-def _data_arrays(context: Context, start: ScalarSystem) -> list[tuple[str, tuple[Symbol, ...]]]:
-    """The data before the solve as arrays, and the names of their elements."""
-    symbols, arrays = list(_data_of(start, context.problem)), list[tuple[str, tuple[Symbol, ...]]]()
-    for given in context.problem.given_at_start:
-        size = size_of(given.shape)
-        name = context.names[symbol(given.name)]
-        flat = {0: f"[{name}]", 1: name}.get(len(given.shape), f"{name}.ravel()")
-        arrays.append((flat, tuple(symbols[:size])))
-        del symbols[:size]
-    return arrays
-
-
-def _loss_gradient(context: Context, data: list[str], subject: str, residual: str) -> str:
-    loss = context.problem.loss
-    takes = ", ".join(["ys", *data, "p"])
-    lines = [f"def loss_gradient({takes}):", f"    seen = {subject}"]
-    if loss.kind == "cross_entropy":
-        lines += [f"    seed = {loss.weight!r}*{_SEEDS[loss.kind]}", f"    seed[{loss.label}] -= {loss.weight!r}"]
-    else:
-        if "residual" in _SEEDS[loss.kind]:
-            lines.append(f"    residual = {residual}")
-        scale = "" if set(loss.scale) == {1.0} else "/LOSS_SCALE"
-        scale = f"/{loss.scale[0]!r}" if scale and len(set(loss.scale)) == 1 else scale
-        weights = "*LOSS_WEIGHTS" if loss.weights else ""
-        lines.append(f"    seed = {loss.weight!r}*({_SEEDS[loss.kind]}){scale}{weights}")
-    if loss.at == "end":
-        lines.append("    seed = seed[None]")
-    times = "ys[-1:]" if loss.at == "end" else "ys"
-    if loss.of is None:
-        lines += ["    by_state, by_parameter = seed, np.zeros(N_PARAMETERS)"]
-    else:
-        lines += [
-            f"    slopes = [{_each_time(context, 'observed_jacobian', times)}]",
-            "    seeds = np.reshape(seed, (len(slopes), -1))",
-            "    by_state = np.array([v @ of_y for v, (of_y, _) in zip(seeds, slopes)])",
-            "    by_parameter = sum(v @ of_p for v, (_, of_p) in zip(seeds, slopes))",
-        ]
-    if loss.penalty is not None:
-        lines.append(f"    by_parameter = by_parameter + penalty_gradient({', '.join([*data, 'p'])})[0]")
-    if loss.at == "end":
-        lines += ["    whole = np.zeros_like(ys)", "    whole[-1] = by_state[0]", "    by_state = whole"]
-    return "\n".join([*lines, "    return by_state, by_parameter", ""])
 
 
 def latent_sources(context: Context, gradients: bool = True) -> list[str]:
@@ -151,17 +30,13 @@ def latent_sources(context: Context, gradients: bool = True) -> list[str]:
     initial = _initial_state(context)
     parts = [_constants(context, "ONES" in initial), initial]
     if context.problem.controls:
-        parts = [*motions_source(context), parts[0], controls_source(context, _data_names(context)), *parts[1:]]
+        parts = [*motions_source(context), parts[0], controls_source(context, data_names(context)), *parts[1:]]
     if context.problem.loss.of is not None:
         parts.append(_observed(context))
     parts.append(_loss(context))
     if gradients and not context.target.differentiates and not context.problem.networks:
         parts += latent_derivatives(context, _subject(context), _residual(context, "seen", []))
     return parts
-
-
-def _is_batch(context: Context) -> bool:
-    return context.problem.batch.size > 1
 
 
 def _constants(context: Context, needs_ones: bool) -> str:
@@ -184,7 +59,7 @@ def _values(context: Context, given: Given) -> str:
     motion = next((c.brownian for c in context.problem.controls if c.data == given.name and c.brownian), None)
     if motion is not None:
         return motion_values(context, motion)
-    return _array(given, _is_batch(context), given.name == context.problem.loss.label)
+    return _array(given, is_batch(context), given.name == context.problem.loss.label)
 
 
 def _array(given: Given, batched: bool, whole: bool) -> str:
@@ -205,10 +80,6 @@ def _taken(context: Context, used: set[Node] | None = None) -> list[str]:
     if used is not None:
         networks = tuple(network for network in networks if symbol(network.name) in used)
     return ["p", *(context.names[symbol(network.name)] + suffix for network in networks)]
-
-
-def _data_names(context: Context) -> list[str]:
-    return [context.names[symbol(given.name)] for given in context.problem.given]
 
 
 def _body(context: Context, program: Program) -> tuple[list[str], Printer]:
@@ -241,7 +112,7 @@ def _initial_state(context: Context) -> str:
     starts = {state.name: expr for state, expr in zip(computed, program.outputs, strict=False)}
     y0 = _packed(context, printer, starts)
     lines = [
-        f"def initial_state({', '.join([*_data_names(context), *_taken(context)])}):",
+        f"def initial_state({', '.join([*data_names(context), *_taken(context)])}):",
         *context.unpack_parameters(_symbols(program)),
         *body,
     ]
@@ -311,7 +182,7 @@ def _loss(context: Context) -> str:
         total = f"({total})" if weight and " - " in total else total
     else:
         total = target.total.format(term_source(loss.kind, _residual(context, subject, lines), target))
-    head = f"def loss({', '.join(['ys', *_data_names(context), *_taken(context)])}):"
+    head = f"def loss({', '.join(['ys', *data_names(context), *_taken(context)])}):"
     return "\n".join([*lines, *([""] * (2 * bool(lines))), head, *body, f"    return {weight}{total}", ""])
 
 
@@ -337,17 +208,8 @@ def _seen(context: Context, ys: str) -> str:
         rows = ", ".join(["y", *context.loss_row])
         return f"jax.vmap(lambda {rows}: observed({rows}, {rest}))({', '.join(['ys', *series])})"
     if ys == "ys" and context.target.floats:
-        return f"np.array([{_each_time(context, 'observed', ys, rest)}])"
+        return f"np.array([{each_time(context, 'observed', ys, rest)}])"
     return f"observed({', '.join([ys, *series, rest])})"
-
-
-def _each_time(context: Context, function: str, times: str, rest: str = "p") -> str:
-    """A loop of Python over the saved times, which calls a function of one of them."""
-    loss = context.problem.loss
-    if not loss.reads:
-        return f"{function}(y, {rest}) for y in {times}"
-    row, series = context.names[loss.row], context.names[symbol(loss.reads)]
-    return f"{function}(y, {row}, {rest}) for y, {row} in zip({times}, {series}.tolist())"
 
 
 def _by_time(context: Context, name: str) -> str:

@@ -12,17 +12,8 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 from sciml_bench.emit.targets import Target
-from sciml_bench.spec.language.operators import (
-    MIRRORED,
-    PERIODIC,
-    MatrixOf,
-    MatrixProduct,
-    Node,
-    Operator,
-    Shape,
-    broadcast,
-    shape_of,
-)
+from sciml_bench.spec.language.operators import MIRRORED, PERIODIC, MatrixOf, MatrixProduct, Node, Operator
+from sciml_bench.spec.language.shapes import Shape, broadcast, shape_of
 from sciml_bench.spec.model import symbol, to_double
 
 

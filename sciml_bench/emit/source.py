@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from sympy import Symbol
 
@@ -12,12 +11,15 @@ from sciml_bench.emit.arrays.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.arrays.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.arrays.scalar_problems import has_arrays, right_hand_side
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.controls import diffusion_source
 from sciml_bench.emit.diffsl import diffsl_functions
 from sciml_bench.emit.events import TARGETS as EVENT_TARGETS
 from sciml_bench.emit.events import event_sources
+from sciml_bench.emit.in_place import in_place_function
+from sciml_bench.emit.invariants import as_definitions, invariants_function
 from sciml_bench.emit.julia import julia_source
 from sciml_bench.emit.latent import latent_sources
-from sciml_bench.emit.loss import diffusion_source, loss_source
+from sciml_bench.emit.loss import loss_source
 from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
 from sciml_bench.emit.numba.scalars import numba_functions, refuse_arrays
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
@@ -25,56 +27,9 @@ from sciml_bench.emit.symbolic.elementary import in_elementary_functions
 from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.errors import UsageError
-from sciml_bench.spec.language.locality import parts
+from sciml_bench.spec.language.noise import parts
 from sciml_bench.spec.language.operators import Node, TridiagonalSolve
-from sciml_bench.spec.model import Definition, Problem, symbol
-
-# A right-hand side in Python's own numbers that writes into an array, as libraries of other languages call it back.
-
-
-def in_place_function(context: Context) -> str:
-    """``f(dy, y, p, t)``: reads each state once, and writes each derivative once, as either may cross a bridge."""
-    problem = context.problem
-    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
-    program = straight_line(named, [context.resolve(expr) for expr in problem.equations.values()]).needed()
-    used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
-    printer = context.printer()
-    lines = ["def f(dy, y, p, t):", *context.unpack_parameters(used), *context.unpack_state(used)]
-    lines += [f"    {printer.code(item.symbol)} = {printer.code(item.expr)}" for item in program.statements]
-    lines += [f"    dy[{i}] = {printer.operand(output)}" for i, output in enumerate(program.outputs)]
-    return "\n".join(lines) + "\n"
-
-
-# The invariants of a problem as NumPy source, to see how far a solution drifts from what the exact one keeps.
-
-
-def as_definitions(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
-    """A problem of the definitions alone, with each invariant as one more, and their names.
-
-    No name of a problem file has two underscores in a row.
-    """
-    added = tuple(Definition(f"invariant__{i}", (), expr) for i, expr in enumerate(problem.invariants.values()))
-    reduced = replace(problem, definitions=(*problem.definitions, *added), equations={}, implicit={})
-    return reduced, tuple(definition.name for definition in added)
-
-
-def invariants_function(context: Context, wanted: tuple[str, ...]) -> str:
-    """``invariants(t, y, p)``, after p with what ``rhs`` takes too: their values at one state, (n_invariants,)."""
-    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in context.problem.definitions]
-    program = straight_line(named, [symbol(name) for name in wanted]).needed()
-    used = {s for e in (*(item.expr for item in program.statements), *program.outputs) for s in e.free_symbols}
-    lines = [
-        f"def invariants({', '.join(['t', 'y', 'p', *network_arguments(context)])}):",
-        *context.unpack_parameters(used),
-        *context.unpack_state(used),
-    ]
-    printer = context.printer()
-    for statement in program.statements:
-        printer.shapes[statement.symbol] = printer.shape(statement.expr)
-        lines.append(f"    {printer.code(statement.symbol)} = {printer.code(statement.expr)}")
-    values = ", ".join(printer.component(output) for output in program.outputs)
-    return "\n".join([*lines, f"    return np.array([{values}])", ""])
-
+from sciml_bench.spec.model import Problem, symbol
 
 # Frameworks that have implicit-explicit methods.
 SPLIT_TARGETS = ("jax",)

@@ -9,7 +9,8 @@ from typing import Any
 
 import psutil
 
-from sciml_bench.host.conditions import Conditions, disturbances
+from sciml_bench.host.conditions import Conditions
+from sciml_bench.host.disturbances import disturbances
 from sciml_bench.measure.protocol import (
     End,
     Enter,
@@ -23,7 +24,8 @@ from sciml_bench.measure.protocol import (
     Waits,
 )
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PHASE, PerturbedSolve, PointResult
+from sciml_bench.record.perturbed_solve import PHASE, PerturbedSolve
+from sciml_bench.record.point import PointResult
 from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task

@@ -15,7 +15,8 @@ from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.measured_worker import MeasuredWorker, OnEvent, Partners, first_calls, measures_energy, nobody
 from sciml_bench.host.environment_variables import count_cache_files, make_caches
 from sciml_bench.host.temporary import temporary_folder
-from sciml_bench.measure.protocol import SLICE_S, Enter, Event
+from sciml_bench.measure.protocol import Enter, Event
+from sciml_bench.measure.turn_token import SLICE_S
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Measurement

@@ -15,13 +15,14 @@ from sciml_bench.engine.event_log import Ending, EventLog, assemble
 from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpreter
 from sciml_bench.engine.worker_process import WorkerProcess
 from sciml_bench.errors import EngineError
+from sciml_bench.host.affinity import pinned
 from sciml_bench.host.conditions import Conditions, Counters, state_now
+from sciml_bench.host.device_watch import DeviceWatch
 from sciml_bench.host.energy import SHORTEST_WINDOW_S, EnergyMeter, energy_counters
 from sciml_bench.host.environment_variables import count_cache_files, worker_variables
-from sciml_bench.host.nvidia import DeviceWatch, Gpu
+from sciml_bench.host.nvidia import Gpu
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.host.processes.strays import VARIABLE, new_tag
-from sciml_bench.host.processors import pinned
 from sciml_bench.measure.protocol import Event
 from sciml_bench.record.process import HostObservations
 from sciml_bench.record.record import Measurement

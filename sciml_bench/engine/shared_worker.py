@@ -18,10 +18,10 @@ from sciml_bench.engine.event_log import EventLog, assemble
 from sciml_bench.engine.limits import Limits, adapter_variables, in_its_interpreter
 from sciml_bench.engine.measured_worker import start_worker
 from sciml_bench.engine.worker_process import WorkerProcess
+from sciml_bench.host.affinity import pinned
 from sciml_bench.host.conditions import Counters, state_now
 from sciml_bench.host.environment_variables import make_caches, worker_variables
 from sciml_bench.host.processes.strays import VARIABLE, new_tag
-from sciml_bench.host.processors import pinned
 from sciml_bench.host.temporary import temporary_folder
 from sciml_bench.record.process import STARTUP, HostObservations
 from sciml_bench.record.record import Measurement

@@ -17,7 +17,7 @@ from typing import IO
 from sciml_bench.engine.event_log import Ending, EventLog
 from sciml_bench.engine.limits import Limits, memory_limit_bytes
 from sciml_bench.engine.process_tree import ProcessTree
-from sciml_bench.host.nvidia import DeviceWatch
+from sciml_bench.host.device_watch import DeviceWatch
 from sciml_bench.host.processes import strays
 from sciml_bench.measure.deadline import Deadline, used_now
 from sciml_bench.measure.protocol import Event, ProtocolError, Waits, decode

@@ -12,7 +12,7 @@ from sciml_bench.adapters.as_given import adapter_of
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
-from sciml_bench.analysis.advice import experience
+from sciml_bench.analysis.advice import experience, experience_file
 from sciml_bench.analysis.advice.call_cost import CallCost, ladder, tolerances
 from sciml_bench.analysis.advice.competitors import COUNT, nearest, within_reach
 from sciml_bench.analysis.advice.recommendation import Recommendation, Way, recommendation
@@ -215,7 +215,7 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
 
 def _turns(asked: Asked, tiers: Mapping[Cell, int]) -> dict[Cell, float]:
     """Return the order in which ways are tried: by the rules, and by the cost of gradients on similar problems."""
-    learnt = experience.shipped() if asked.advised.call == GRADIENT else []
+    learnt = experience_file.shipped() if asked.advised.call == GRADIENT else []
     features = experience.Features.of(asked.entry.facts)
     return experience.turns(tiers, features, learnt, digits=asked.advised.digits, gradients=asked.advised.count)
 

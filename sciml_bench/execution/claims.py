@@ -140,7 +140,7 @@ def _fitting(
     it shares with others.
     """
     from sciml_bench.planning.profiles import profile_named
-    from sciml_bench.published_claims.collection import together
+    from sciml_bench.published_claims.joined_claims import together
 
     shared = together(claims, profile_named(options["profile"]))
     groups = [Group((), 0.0) for _ in shared]
@@ -168,7 +168,8 @@ def _estimated(claims: Sequence[Claim], options: Mapping[str, Any]) -> Plan:
 def plan_of(claims: Sequence[Claim], folder: Path, options: Mapping[str, Any]) -> Plan:
     """The plan of claims that are measured together, their problems written into a folder."""
     from sciml_bench.planning.profiles import profile_named
-    from sciml_bench.published_claims.selection import measuring, trial, write_workloads
+    from sciml_bench.published_claims.selection import measuring, trial
+    from sciml_bench.published_claims.workloads import write_workloads
 
     written = write_workloads(claims, folder)
     profile = measuring(claims[0], profile_named(options["profile"]))
@@ -197,7 +198,7 @@ def open_group(group: Group, options: Mapping[str, Any], resume: bool | None, co
 
         def write(folder: Path) -> None:
             from sciml_bench.published_claims.collection import keep
-            from sciml_bench.published_claims.selection import write_workloads
+            from sciml_bench.published_claims.workloads import write_workloads
 
             keep(group.claims, folder)
             write_workloads(group.claims, folder / PROBLEMS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.analysis.comparable import flat, is_machine
+from sciml_bench.analysis.machine_hash import flat, is_machine
 from sciml_bench.engine.files import UNITS
 from sciml_bench.engine.unit import Unit, unit_id
 from sciml_bench.errors import StoreError

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from sciml_bench.planning.cells import Slot
+from sciml_bench.planning.blocks import Slot
 from sciml_bench.planning.plan import Plan
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Placement, Record

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.selftest.figures import ROLES, SLOW_DOWNS, Times, roles
+from sciml_bench.analysis.selftest.blocks import ROLES, SLOW_DOWNS, roles
+from sciml_bench.analysis.selftest.figures import Times
 from sciml_bench.analysis.selftest.store import Writer
 from sciml_bench.engine.group import measure_group
 from sciml_bench.engine.limits import Limits
@@ -20,7 +21,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.task import Task
-from sciml_bench.stats.location import process_median
+from sciml_bench.stats.spread import process_median
 
 _PROGRAM = "sciml_bench.measure.selftest:slowed"
 _CELL = "lotka-volterra/scipy/rk45/forward/eager/float64/cpu"

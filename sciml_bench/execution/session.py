@@ -21,7 +21,7 @@ from sciml_bench.execution.schedule import remaining
 from sciml_bench.host import temporary
 from sciml_bench.host.environment import environment_facts
 from sciml_bench.host.processes import strays
-from sciml_bench.planning.cells import Slot
+from sciml_bench.planning.blocks import Slot
 from sciml_bench.planning.plan import Plan
 from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash
 

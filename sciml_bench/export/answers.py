@@ -8,7 +8,7 @@ from sciml_bench.analysis.advice.answer import Answer
 from sciml_bench.analysis.advice.break_even import GRADIENTS
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.ranking import Lead, time_of
-from sciml_bench.export.formats import Column, Kind, Row, Value
+from sciml_bench.export.column import Column, Kind, Row, Value
 
 COLUMNS = (
     Column("run", Kind.TEXT, "name of the run folder"),

@@ -14,8 +14,8 @@ from sciml_bench.analysis.ranking import PairwiseVerdict
 from sciml_bench.analysis.rows import Comparison, Row, Target, Time
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.training import training_rows
-from sciml_bench.export.formats import Column, Kind, Value
-from sciml_bench.export.formats import Row as ExportRow
+from sciml_bench.export.column import Column, Kind, Value
+from sciml_bench.export.column import Row as ExportRow
 
 _TEXT, _INTEGER, _NUMBER, _TRUTH = Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.TRUTH
 

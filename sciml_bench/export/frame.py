@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.errors import UsageError
-from sciml_bench.export.formats import Column, Kind, Row, Value
+from sciml_bench.export.column import Column, Kind, Row, Value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

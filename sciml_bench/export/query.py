@@ -7,14 +7,11 @@ DuckDB allows ``COPY … TO`` inside a ``SELECT``, and would let a question writ
 
 from __future__ import annotations
 
-import datetime
-import math
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +20,7 @@ from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import UsageError
 from sciml_bench.export import answers, cells
-from sciml_bench.export.formats import Column, Kind, Row
+from sciml_bench.export.column import Column, Kind, Row
 from sciml_bench.export.views import CREATE_RAW, OF_POINTS, OF_RECORDS, insert_raw
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.jsonl import LONGEST_LINE_BYTES, numbered_lines
@@ -31,36 +28,6 @@ from sciml_bench.record.run_folder import Run
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-
-# DuckDB's answers as plain values: for JSON, and as text.
-
-
-def plain(value: Any) -> Any:
-    """JSON form of a DuckDB value: exact if possible, otherwise text; non-finite numbers become null."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    return value if isinstance(value, int) else str(value)
-
-
-def text(value: Any) -> str:
-    """One cell of a table: numbers as short as they are exact, empty if missing."""
-    value = plain(value)
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 VIEWS = ("records", "points", "samples", "trainings", "cells", "answers")

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.export.formats import Column, Kind, Row, Value
+from sciml_bench.export.column import Column, Kind, Row, Value
 from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult, Scores
-from sciml_bench.record.record import Record, supersedes
+from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
+from sciml_bench.record.supersession import supersedes
 from sciml_bench.record.training import Trained
 
 _TEXT, _INTEGER, _NUMBER, _TRUTH = Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.TRUTH

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Program, Varied
-from sciml_bench.host.processes.process import Clock, working_bytes
+from sciml_bench.host.processes.memory import working_bytes
+from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.answers import Kept
 from sciml_bench.measure.sampling import Call, Loop, gradient_call, solve_call, timed
 from sciml_bench.record.outcome import Outcome, SolverFailure

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from sciml_bench.adapters.base import Program
-from sciml_bench.measure.protocol import Phases, explain
+from sciml_bench.measure.exceptions import explain
+from sciml_bench.measure.phases import Phases
 from sciml_bench.measure.sampling import solve_call
 from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PHASE, PerturbedSolve
+from sciml_bench.record.perturbed_solve import PHASE, PerturbedSolve
 from sciml_bench.record.task import Task
 
 

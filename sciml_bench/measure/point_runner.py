@@ -20,15 +20,18 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
-from sciml_bench.host.processes.process import PreemptionCounter, rss_bytes
+from sciml_bench.host.processes.memory import rss_bytes
+from sciml_bench.host.processes.process import PreemptionCounter
 from sciml_bench.measure.enough import is_enough
+from sciml_bench.measure.exceptions import explain
+from sciml_bench.measure.inputs import Inputs
 from sciml_bench.measure.loop_checks import Scored, check_loop, numbers_of
+from sciml_bench.measure.phases import Phases
 from sciml_bench.measure.point_log import CallLog, PointLog
-from sciml_bench.measure.protocol import Event, Phases, PointDone, TurnToken, explain
+from sciml_bench.measure.protocol import Event, PointDone
 from sciml_bench.measure.sampling import (
     TRANSFERS,
     Call,
-    Inputs,
     Loop,
     check_blocking,
     gradient_call,
@@ -38,9 +41,11 @@ from sciml_bench.measure.sampling import (
     timed,
 )
 from sciml_bench.measure.scoring import gradient_check
+from sciml_bench.measure.scoring.invariants import Invariants
 from sciml_bench.measure.scoring.scorer import scorer_of
-from sciml_bench.measure.scoring.solution import Invariants
-from sciml_bench.measure.steady import WarmUp, steady_state
+from sciml_bench.measure.steady import steady_state
+from sciml_bench.measure.turn_token import TurnToken
+from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (
     MAX_STORED_COMPONENTS,

@@ -16,7 +16,8 @@ import numpy as np
 from sciml_bench.adapters.base import FloatArray, Program, Trainer
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.deadline import MOST_WALL, Deadline, patience_of_this_process
-from sciml_bench.measure.protocol import Phases, explain
+from sciml_bench.measure.exceptions import explain
+from sciml_bench.measure.phases import Phases
 from sciml_bench.record.model_task import Evaluation
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import finite

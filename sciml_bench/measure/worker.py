@@ -3,7 +3,7 @@ of its standard input.
 
 It reports to the engine in JSON lines on its standard output (see ``protocol``). ``LIMIT_S`` is the time limit of a
 phase in seconds, by which loops end. With ``SLICE_S`` it takes turns with other workers (see
-:class:`~sciml_bench.measure.protocol.SharedTurnToken`). NumPy and everything that needs it is imported after the
+:class:`~sciml_bench.measure.turn_token.SharedTurnToken`). NumPy and everything that needs it is imported after the
 framework: the cost of the framework's import then contains NumPy, as it does for a user.
 """
 
@@ -22,20 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sciml_bench.host.processes.memory import peak_rss_bytes
 from sciml_bench.host.processes.parent import end_with_parent
-from sciml_bench.host.processes.process import Clock, peak_rss_bytes
-from sciml_bench.measure.protocol import (
-    Channel,
-    End,
-    Event,
-    Phases,
-    Ready,
-    SharedTurnToken,
-    TrainingDone,
-    TrialDone,
-    TurnToken,
-    explain,
-)
+from sciml_bench.host.processes.process import Clock
+from sciml_bench.measure.exceptions import explain
+from sciml_bench.measure.phases import Phases
+from sciml_bench.measure.protocol import Channel, End, Event, Ready, TrainingDone, TrialDone
+from sciml_bench.measure.turn_token import SharedTurnToken, TurnToken
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.process import WorkerInfo
 from sciml_bench.record.task import Task

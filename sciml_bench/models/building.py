@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.models.model import KINDS, Layer
+from sciml_bench.models.layer import KINDS, Layer
 from sciml_bench.record.model_task import Shape, Slot
-from sciml_bench.spec.reader import Document
+from sciml_bench.spec.document import Document
 
 MAX_WIDTH = 65_536
 MAX_LAYERS = 500

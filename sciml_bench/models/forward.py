@@ -10,34 +10,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from sciml_bench.models.model import EPSILON, Layer, Model, walk
-from sciml_bench.models.samples import load_samples
-from sciml_bench.models.weights import directions
-from sciml_bench.record.model_task import ModelTruth
-
-# The error function in extended precision, which NumPy and SciPy have in double precision only.
-
-# erfc(6.7) is 2.7e-21: below the last bit of 1 in extended precision.
-_LARGEST = 6.7
-_TERMS = 200
-
-
-def erf(x: np.ndarray) -> np.ndarray:
-    """erf(x), in the precision of x, by 2/sqrt(pi) exp(-x²) sum of 2^n x^(2n+1) / (1·3·…·(2n+1)).
-
-    All terms have one sign, so nothing cancels (Abramowitz and Stegun 7.1.6).
-    """
-    z = np.clip(x, -_LARGEST, _LARGEST)
-    squared = z * z
-    term, total = z.copy(), z.copy()
-    for n in range(1, _TERMS):
-        term = term * (2 * squared / (2 * n + 1))
-        total += term
-        if not np.any(np.abs(term) > np.finfo(x.dtype).eps * np.abs(total) / 4):
-            break
-    pi = np.real(x).dtype.type("3.141592653589793238462643383279502884")
-    return 2 / np.sqrt(pi) * np.exp(-squared) * total
-
+from sciml_bench.models.error_function import erf
+from sciml_bench.models.layer import EPSILON, Layer, walk
+from sciml_bench.models.model import Model
 
 Array = np.ndarray
 EXTENDED = np.longdouble
@@ -151,29 +126,3 @@ def _attention(x: Array, weight: Callable[[str], Array], heads: int, causal: boo
     shares = shares / shares.sum(axis=-1, keepdims=True)
     together = (shares @ v).transpose(0, 2, 1, 3).reshape(n, positions, width)
     return together @ weight("weight").T + weight("bias")
-
-
-# Slopes of a model's losses by complex steps: without differences no step must be chosen.
-
-_STEP = 1e-30
-#: Samples whose slopes are checked along each direction; those of the next direction are others.
-SAMPLES = 8
-
-
-def disagreement(model: Model, truth: ModelTruth, samples: int = SAMPLES) -> float:
-    """The largest relative distance, over the directions, of stored slopes from those computed here."""
-    data = load_samples(model.data)
-    rows = data.train[: len(truth.losses)]
-    theta = np.array(model.weights, dtype=np.clongdouble)
-    worst = 0.0
-    for k, (direction, stored) in enumerate(
-        zip(directions(len(theta), truth.direction_seed), truth.slopes, strict=True)
-    ):
-        chosen = [(k * samples + i) % len(rows) for i in range(min(samples, len(rows)))]
-        moved = theta + 1j * np.longdouble(_STEP) * direction
-        found = losses(model.loss, outputs(model, moved, data.inputs[rows[chosen]]), data.labels[rows[chosen]])
-        slopes = np.asarray(np.imag(found) / np.longdouble(_STEP), dtype=np.float64)
-        expected = np.array(stored)[chosen]
-        size = max(float(np.linalg.norm(slopes)), np.finfo(np.float64).tiny)
-        worst = max(worst, float(np.linalg.norm(slopes - expected)) / size)
-    return worst

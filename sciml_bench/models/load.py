@@ -10,88 +10,25 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sciml_bench.errors import StoreError
-from sciml_bench.models import weights as initial
 from sciml_bench.models.building import Builder
-from sciml_bench.models.model import Layer, Model, walk
+from sciml_bench.models.data_table import load_data
+from sciml_bench.models.layer import Layer, walk
+from sciml_bench.models.model import Model
+from sciml_bench.models.weights import drawn_weights, read_weights
 from sciml_bench.record.jsonl import leads_outside
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training
 from sciml_bench.record.text import printable
-from sciml_bench.spec import catalog
+from sciml_bench.spec.document import MAX_BYTES, Document
+from sciml_bench.spec.initial_weights import hash_of
 from sciml_bench.spec.literature import Source
 from sciml_bench.spec.model import to_double
-from sciml_bench.spec.network import hash_of
-from sciml_bench.spec.reader import MAX_BYTES, Document, Reader
+from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables.training import MAX_TRAINING_STEPS, load_optimiser
 
 if TYPE_CHECKING:
-    from sciml_bench.spec.model import Problem
-
-
-# The ``[data]`` table: a data set of the catalog with its split, or synthetic tensors of a stated shape.
-
-SET_KEYS = ("set", "held_out", "seed", "positions")
-SYNTHETIC_KEYS = ("shape", "classes", "size", "held_out", "seed")
-MAX_SAMPLES = 1_000_000
-MAX_SEED = 2**32 - 1
-_TABLE = "data"
-
-
-def load_data(document: Document) -> DataSet:
-    """The data set that the ``[data]`` table names, with its split."""
-    data = document.table(_TABLE, required=True)
-    if "set" not in data:
-        return _synthetic(document, data)
-    document.known_keys(data, SET_KEYS, _TABLE)
-    told, folder = _told(document, document.string(data, "set", _TABLE))
-    size, shape, classes = told.get("size", 0), tuple(told.get("shape", ())), told.get("classes", 0)
-    if told["kind"] == "text":
-        positions = document.integer(data, "positions", _TABLE, 2, 65_536)
-        shape, classes = (positions,), len(told["characters"])
-        size = (told["size"] - 1) // positions
-    elif "positions" in data:
-        raise document.error("'positions' belongs to data sets of text.", _TABLE, "positions", "Remove it.")
-    held_out = document.integer(data, "held_out", _TABLE, 1, size - 1)
-    return DataSet(
-        name=told["name"], kind=told["kind"], path=str(folder / told["file"]), sha256=told["sha256"],
-        version=told["version"], source=told["source"], licence=told["licence"], input_shape=shape, classes=classes,
-        scale=float(told.get("scale", 1)), size=size, held_out=held_out, seed=_seed(document, data),
-    )  # fmt: skip
-
-
-def _told(document: Document, name: str) -> tuple[dict[str, Any], Path]:
-    """The catalog's entry of a data set, and the folder of its file."""
-    folder = catalog.folder() / "data"
-    known = {path.stem: path for path in sorted(folder.glob("*.json"))}
-    if name not in known:
-        raise document.error(f"unknown data set '{name}'.", _TABLE, "set", f"One of {', '.join(known)}.")
-    try:
-        return json.loads(known[name].read_text(encoding="utf-8")), folder
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{known[name]} cannot be read: {error}; reinstall sciml-bench") from None
-
-
-def _synthetic(document: Document, data: dict[str, Any]) -> DataSet:
-    document.known_keys(data, SYNTHETIC_KEYS, _TABLE)
-    shape = data.get("shape")
-    if not isinstance(shape, list) or len(shape) not in (2, 3):
-        cure = "As in [3, 32, 32] for images, [64, 128] for tokens."
-        raise document.error("'shape' must be a list of two or three sizes.", _TABLE, "shape", cure)
-    sizes = tuple(document.integer({"shape": size}, "shape", _TABLE, 1, 65_536) for size in shape)
-    size = document.integer(data, "size", _TABLE, 2, MAX_SAMPLES)
-    return DataSet(
-        name="synthetic", kind="synthetic", path="", sha256="", version="NumPy's RandomState, standard normal",
-        source="drawn from the seed", licence="none needed", input_shape=sizes,
-        classes=document.integer({"classes": 0, **data}, "classes", _TABLE, 0, 65_536), scale=1.0, size=size,
-        held_out=document.integer({"held_out": 1, **data}, "held_out", _TABLE, 1, size - 1),
-        seed=_seed(document, data),
-    )  # fmt: skip
-
-
-def _seed(document: Document, data: dict[str, Any]) -> int:
-    return document.integer({"seed": 0, **data}, "seed", _TABLE, 0, MAX_SEED)
+    pass
 
 
 SPEC = 1
@@ -191,7 +128,7 @@ def _weights(document: Document, slots: tuple[Slot, ...]) -> tuple[float, ...]:
     if "file" in table:
         weights = _from_file(document, document.string(table, "file", "weights"), slots)
     else:
-        weights = initial.drawn(slots, document.integer({"seed": 0, **table}, "seed", "weights", 0, 2**32 - 1))
+        weights = drawn_weights(slots, document.integer({"seed": 0, **table}, "seed", "weights", 0, 2**32 - 1))
     found, stated = hash_of(weights), document.string(table, "sha256", "weights", "")
     if stated and stated != found:
         cure = "If the layers, the file or the seed were changed on purpose, put in the new hash."
@@ -208,7 +145,7 @@ def _from_file(document: Document, name: str, slots: tuple[Slot, ...]) -> tuple[
         cure = "Put the file itself there."
         raise document.error(f"{name} is a link out of the folder of this file.", "weights", "file", cure)
     try:
-        return initial.read(path, slots)
+        return read_weights(path, slots)
     except OSError as error:
         raise document.error(f"{path} cannot be read: {error.strerror or error}.", "weights", "file") from None
     except ValueError as error:
@@ -264,17 +201,3 @@ def _spec_hash(document: Document, data: DataSet, weights: tuple[float, ...]) ->
         "weights": hash_of(weights),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
-
-
-# Whatever a file declares: an equation or a model, each by its own loader.
-
-
-def load_declared(path: Path) -> Problem | Model:
-    """Load and check a file.
-
-    Raises:
-        ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
-    """
-    from sciml_bench.spec.load import load_problem
-
-    return load_model(path) if is_model_file(path) else load_problem(path)

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.models.load import (
-    MAX_BATCH,
-    MAX_SAMPLES,
-    MAX_SEED,
-    SET_KEYS,
-    SPEC,
-    SUITE,
-    SYNTHETIC_KEYS,
-    TIERS,
-    TOP_KEYS,
-    TRAINING_KEYS,
-    WEIGHT_KEYS,
-)
-from sciml_bench.models.model import KINDS
+from sciml_bench.models.data_table import MAX_SAMPLES, MAX_SEED, SET_KEYS, SYNTHETIC_KEYS
+from sciml_bench.models.layer import KINDS
+from sciml_bench.models.load import MAX_BATCH, SPEC, SUITE, TIERS, TOP_KEYS, TRAINING_KEYS, WEIGHT_KEYS
 from sciml_bench.record.model_task import LOSSES
 from sciml_bench.spec.tables.training import MAX_TRAINING_STEPS, OPTIMISERS
 
@@ -45,7 +34,7 @@ _OF_TRAINING: dict[str, Schema] = {
 }  # fmt: skip
 
 
-def schema() -> Schema:
+def model_schema() -> Schema:
     """The schema as plain JSON values."""
     tables: dict[str, Schema] = {
         "spec": {"const": SPEC},

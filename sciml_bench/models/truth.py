@@ -23,32 +23,32 @@ import numpy as np
 
 from sciml_bench import __version__
 from sciml_bench.errors import StoreError
+from sciml_bench.models.directions import N_DIRECTIONS, directions
 from sciml_bench.models.forward import EXTENDED, losses, outputs
 from sciml_bench.models.model import Model
 from sciml_bench.models.samples import load_samples
-from sciml_bench.models.weights import N_DIRECTIONS, directions
-from sciml_bench.record import model_task as learning
+from sciml_bench.record import model_task
 from sciml_bench.record.model_task import ModelTruth
 
 SCHEMA = 1
 DIRECTION_SEED = 20_261_121
 # The first is so short that hardly a rectified unit changes sign within it, and rounding is near 1e-11 of a slope; with
 # doubles it is near 1e-9.
-STEPS = {learning.EXTENDED: (2.0**-24, 2.0**-27, 2.0**-30), learning.DOUBLE: (2.0**-24, 2.0**-26, 2.0**-28)}
+STEPS = {model_task.EXTENDED: (2.0**-24, 2.0**-27, 2.0**-30), model_task.DOUBLE: (2.0**-24, 2.0**-26, 2.0**-28)}
 AFFORDABLE_S = 60.0
-_TYPES: dict[str, type[np.floating[Any]]] = {learning.EXTENDED: EXTENDED, learning.DOUBLE: np.float64}
+_TYPES: dict[str, type[np.floating[Any]]] = {model_task.EXTENDED: EXTENDED, model_task.DOUBLE: np.float64}
 _GOOD = 1e-9
 _STORED_NUMBERS = 4_000
 _CHUNK = 16
 
 
-def compute(model: Model, kind: str = learning.EXTENDED) -> ModelTruth:
+def compute(model: Model, kind: str = model_task.EXTENDED) -> ModelTruth:
     """The truth about the first samples of the training part, as many as the largest batch, in the precision ``kind``.
 
     Raises:
         StoreError: this machine's ``longdouble`` is no better than double precision.
     """
-    if kind == learning.EXTENDED and not _has_extended():
+    if kind == model_task.EXTENDED and not _has_extended():
         raise StoreError("references of models need NumPy's extended precision, which this processor does not have")
     theta, inputs, labels = _case(model, kind)
     covered = max(1, min(len(inputs), _STORED_NUMBERS // model.n_outputs))
@@ -70,7 +70,7 @@ def compute(model: Model, kind: str = learning.EXTENDED) -> ModelTruth:
 
 def compute_losses(model: Model) -> tuple[float, ...]:
     """The losses of the samples that a reference of the model has."""
-    return tuple(map(float, _losses(model, *_case(model, learning.EXTENDED))))
+    return tuple(map(float, _losses(model, *_case(model, model_task.EXTENDED))))
 
 
 def expected_s(model: Model, kind: str) -> float:
@@ -189,16 +189,16 @@ def known_or_computed(model: Model, announce: Callable[[str], object]) -> ModelT
     truth = stored(model)
     if truth is not None:
         return truth
-    kind, seconds = learning.DOUBLE, math.inf
+    kind, seconds = model_task.DOUBLE, math.inf
     if _has_extended():
-        seconds = expected_s(model, learning.EXTENDED)
-        kind = learning.EXTENDED if seconds <= AFFORDABLE_S else learning.DOUBLE
-    if kind == learning.DOUBLE:
-        seconds = expected_s(model, learning.DOUBLE)
+        seconds = expected_s(model, model_task.EXTENDED)
+        kind = model_task.EXTENDED if seconds <= AFFORDABLE_S else model_task.DOUBLE
+    if kind == model_task.DOUBLE:
+        seconds = expected_s(model, model_task.DOUBLE)
     announce(
         f"computing the reference of {model.name} in {kind} precision: {model.n_weights} weights, "
         f"{model.batches[-1]} samples, about {seconds:.0f} s"
-        + (f" (a better one, once: sciml-bench reference compute {model.path})" if kind == learning.DOUBLE else "")
+        + (f" (a better one, once: sciml-bench reference compute {model.path})" if kind == model_task.DOUBLE else "")
     )
     return compute(model, kind)
 

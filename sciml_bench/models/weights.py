@@ -9,26 +9,14 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from sciml_bench.record.jsonl import is_special
 from sciml_bench.record.model_task import Slot
-from sciml_bench.spec.network import rounded
-
-# Directions in the space of a model's weights, along which gradients are checked; the same wherever they are drawn.
-
-N_DIRECTIONS = 8
-
-
-def directions(size: int, seed: int) -> Iterator[np.ndarray]:
-    """Eight directions (size,), standard normal, rounded to single precision."""
-    random = np.random.RandomState(seed)
-    for _ in range(N_DIRECTIONS):
-        yield random.standard_normal(size).astype(np.float32).astype(np.float64)
-
+from sciml_bench.spec.initial_weights import rounded
 
 # Standard deviation of token and position embeddings: as in GPT-2's code.
 _EMBEDDING_SD = 0.02
@@ -38,7 +26,7 @@ _EMBEDDING_SD = 0.02
 _BIAS_BOUND = 0.1
 
 
-def drawn(slots: Iterable[Slot], seed: int) -> tuple[float, ...]:
+def drawn_weights(slots: Iterable[Slot], seed: int) -> tuple[float, ...]:
     """The flat theta: Glorot and Bengio's uniform draw for kernels, small biases, 1 for the scales of norms."""
     random = np.random.RandomState(seed)
     parts = [_drawn(slot, random) for slot in slots]
@@ -59,7 +47,7 @@ def _drawn(slot: Slot, random: np.random.RandomState) -> np.ndarray:
     return bound * (2 * random.random_sample(slot.size) - 1)
 
 
-def read(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
+def read_weights(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
     """The flat theta from a file of NumPy arrays (``.npz``), one for each slot, named ``layer.role``.
 
     Raises:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
 
 from sciml_bench.adapters.base import WITHOUT_GRADIENTS, Adapter, Recipe
 from sciml_bench.adapters.recipes import INTERPOLATED, recommended, takes_both, takes_explicit
@@ -17,58 +15,6 @@ from sciml_bench.planning.profiles import Profile
 from sciml_bench.planning.selection import Selection
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import DEFAULT_SAVING, SOLVERS, Cell
-
-# Compact labels of cells: most of the skipped ones in a plan are products of methods, sensitivities and modes.
-
-Product = list[list[str]]
-
-Item = str | Product
-"""A label, or many of them."""
-
-
-def products(labels: Iterable[str]) -> list[Item]:
-    """Compress labels into product notation if that is shorter; labels of different lengths are never mixed."""
-    found: list[Item] = []
-    by_length: dict[int, list[tuple[tuple[str, ...], ...]]] = {}
-    for label in dict.fromkeys(labels):
-        parts = label.split("/")
-        by_length.setdefault(len(parts), []).append(tuple((part,) for part in parts))
-    for length, of_length in by_length.items():
-        merged = of_length
-        # The problem comes last: problems that skip the same ways are then one product.
-        for place in (*range(1, length), 0):
-            merged = _merged(merged, place)
-        found += [_item(values) for values in merged]
-    return found
-
-
-def labels(items: Iterable[Item]) -> Iterator[str]:
-    """Every label of what :func:`products` made; plain labels, as earlier versions wrote them, stay as they are."""
-    for item in items:
-        if isinstance(item, str):
-            yield item
-        else:
-            yield from ("/".join(parts) for parts in product(*item))
-
-
-def count(items: Iterable[Item]) -> int:
-    """Return the number of labels behind the items."""
-    return sum(1 if isinstance(item, str) else prod(map(len, item)) for item in items)
-
-
-def _merged(found: Sequence[tuple[tuple[str, ...], ...]], place: int) -> list[tuple[tuple[str, ...], ...]]:
-    """Products that differ at one place only become one."""
-    together: dict[tuple[tuple[str, ...], ...], list[str]] = {}
-    for values in found:
-        together.setdefault((*values[:place], (), *values[place + 1 :]), []).extend(values[place])
-    return [(*values[:place], tuple(at_place), *values[place + 1 :]) for values, at_place in together.items()]
-
-
-def _item(values: tuple[tuple[str, ...], ...]) -> Item:
-    if all(len(at_place) == 1 for at_place in values):
-        return "/".join(at_place[0] for at_place in values)
-    return [list(at_place) for at_place in values]
-
 
 # Sensitivities of one family give the same gradient by the same recurrence: checkpointing only trades memory for time.
 _SENSITIVITY_FAMILY = {"checkpointed": "discrete"}
@@ -332,43 +278,3 @@ def _group_key(cell: Cell, adapters: Mapping[str, Adapter]) -> tuple[object, ...
 def _group_name(cell: Cell, adapters: Mapping[str, Adapter]) -> str:
     family, order, sensitivity = _kind(adapters[cell.adapter], cell.method, cell.sensitivity)
     return f"{family} of order {order}, {sensitivity}"
-
-
-# Randomised complete blocks: every block runs each cell once, the cells of one problem next to each other in time.
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One place in the order of a run: the cell's index in the plan, its block, its position inside the block.
-
-    ``attempt`` is 1 where the same place is taken once more because it was disturbed.
-    """
-
-    block: int
-    order: int
-    index: int
-    attempt: int = 0
-
-
-def blocks(planned: Sequence[Planned], processes: int, seed: int) -> Iterator[Slot]:
-    """The order in which ``processes`` blocks run the planned cells."""
-    problems: dict[str, list[int]] = {}
-    for index, item in enumerate(planned):
-        problems.setdefault(item.cell.problem, []).append(index)
-    for block in range(processes):
-        # A string seed is hashed with SHA-512 by the standard library: the same on every machine and version.
-        generator = random.Random(f"order/{seed}/{block}")
-        names = list(problems)
-        generator.shuffle(names)
-        order = 0
-        for name in names:
-            indices = list(problems[name])
-            generator.shuffle(indices)
-            for index in indices:
-                yield Slot(block=block, order=order, index=index)
-                order += 1
-
-
-def input_seed(seed: int, problem: str, block: int) -> int:
-    """The seed of the small input changes: the same for every cell of a problem inside a block."""
-    return random.Random(f"inputs/{seed}/{problem}/{block}").getrandbits(32)

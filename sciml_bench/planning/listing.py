@@ -15,7 +15,7 @@ from sciml_bench.spec import catalog
 Row = dict[str, Any]
 
 
-def problems(suites: Sequence[str] = ()) -> list[Row]:
+def list_problems(suites: Sequence[str] = ()) -> list[Row]:
     """The problems of the catalog; ``heavy`` says why one is in no profile and runs only when it is named.
 
     Raises:
@@ -34,7 +34,7 @@ def problems(suites: Sequence[str] = ()) -> list[Row]:
     ]
 
 
-def suites() -> list[Row]:
+def list_suites() -> list[Row]:
     """The suites, and how many problems of each tier they hold."""
     counts: dict[str, dict[str, int]] = {}
     for header in map(catalog.header, catalog.names()):
@@ -43,7 +43,7 @@ def suites() -> list[Row]:
     return [{"suite": suite, "problems": sum(tiers.values()), **tiers} for suite, tiers in counts.items()]
 
 
-def adapters() -> list[Row]:
+def list_adapters() -> list[Row]:
     """The adapters, whether they can run here, and their capabilities; including third-party ones that cannot be
     loaded.
     """
@@ -70,7 +70,7 @@ def adapters() -> list[Row]:
     return rows
 
 
-def runs(folder: Path) -> list[Row]:
+def list_runs(folder: Path) -> list[Row]:
     """The runs in a folder, newest first, and how many of their cells have a record."""
     from sciml_bench.errors import StoreError
     from sciml_bench.record.run_folder import runs_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,11 @@ from typing import Any
 from sciml_bench import __version__
 from sciml_bench.adapters.base import Adapter, Method, ProblemTraits
 from sciml_bench.adapters.declared import Declared
-from sciml_bench.adapters.recipes import contradicted, takes_explicit, undecided
-from sciml_bench.planning.cells import Planned, Skipped, Slot, blocks, choose, products
+from sciml_bench.adapters.recipes import takes_explicit
+from sciml_bench.planning.blocks import Slot, blocks
+from sciml_bench.planning.cells import Planned, Skipped, choose
 from sciml_bench.planning.cost import estimate_s, hopeless
+from sciml_bench.planning.labels import products
 from sciml_bench.planning.problems import PlannedProblem, entries
 from sciml_bench.planning.profiles import Profile
 from sciml_bench.planning.purpose import SCREEN, Advised, Claimed, Sweep
@@ -24,7 +26,7 @@ from sciml_bench.planning.selection import Selection
 from sciml_bench.planning.tasks import TaskFactory
 from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import CALLS, CONVENTIONAL, SOLVERS, Task, Training
+from sciml_bench.record.task import CALLS, CONVENTIONAL, Task, Training
 
 SCHEMA = 1
 
@@ -286,26 +288,3 @@ def _model(entry: PlannedProblem) -> dict[str, Any]:
         "batches": list(model.batches),
         "data": data,
     }
-
-
-# Remarks on a plan's recommendations: a probe that contradicts a label, or a faulty default.
-
-
-def notes(plan: Plan) -> Iterator[str]:
-    """One line for each problem whose label is contradicted or not confirmed, then notes on recommended cells."""
-    planned = {item.cell.problem for item in plan.planned}
-    for entry in plan.entries:
-        if entry.name in planned and entry.track == SOLVERS and contradicted(entry.facts):
-            yield f"{entry.name}: {contradiction(entry.facts)}"
-        elif entry.name in planned and entry.track == SOLVERS and undecided(entry.facts):
-            yield f"{entry.name}: it is undecided whether explicit or implicit methods suit it, so both are planned"
-    for cell, note in dict.fromkeys((f"{i.cell.adapter} {i.cell.method}", i.note) for i in plan.planned if i.note):
-        yield f"{cell}: {note}"
-
-
-def contradiction(facts: ProblemTraits) -> str:
-    """The contradiction between a probe and a problem's label, in one line."""
-    label = "stiff" if facts.stiff else "not stiff"
-    kind = "explicit" if takes_explicit(facts) else "implicit"
-    work = "" if facts.probed is None else f": {facts.probed.told}"
-    return f"labelled {label}, but {kind} methods are recommended{work}"

@@ -51,7 +51,7 @@ class PlannedProblem:
         """The file's declaration, loaded on first use. Raises ``ProblemError`` if its file is wrong."""
         if self.loaded is not None:
             return self.loaded
-        from sciml_bench.models.load import load_declared
+        from sciml_bench.models.load_declared import load_declared
 
         return load_declared(self.path)
 
@@ -171,7 +171,7 @@ def _not_local(problem: Problem) -> str:
 def _stochastic(problem: Problem) -> bool:
     if not any(control.brownian for control in problem.controls):
         return False
-    from sciml_bench.spec.language.locality import parts
+    from sciml_bench.spec.language.noise import parts
 
     return parts(problem) is not None
 
@@ -217,7 +217,7 @@ def _from_catalog(name: str) -> PlannedProblem:
 
 
 def _from_file(path: Path) -> PlannedProblem:
-    from sciml_bench.models.load import load_declared
+    from sciml_bench.models.load_declared import load_declared
 
     if not path.is_file():
         raise ProblemError("there is no such file.", where=path, cure="Give the path of a problem file (*.toml).")

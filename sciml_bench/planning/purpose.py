@@ -10,8 +10,6 @@ from typing import Any
 
 from sciml_bench.record.task import CALLS, Point
 
-# A sweep: one problem at several sizes in one run, and the size of each of its problems.
-
 AXES = {
     "batch": "trajectories",
     "width": "width of the hidden layers",

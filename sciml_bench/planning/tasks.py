@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sciml_bench.adapters.base import Adapter, calls_of
-from sciml_bench.emit import invariants_source
-from sciml_bench.emit import source as emit_source
+from sciml_bench.emit import invariants_source, source
 from sciml_bench.models.emit import architecture_source as model_source
-from sciml_bench.planning.cells import input_seed, trains
+from sciml_bench.planning.blocks import input_seed
+from sciml_bench.planning.cells import trains
 from sciml_bench.planning.problems import PlannedProblem
 from sciml_bench.planning.profiles import Profile
 from sciml_bench.record.model_task import ModelTruth
@@ -68,7 +68,7 @@ class TaskFactory:
         if key not in self._sources:
             entry = self.entries[cell.problem]
             made = model_source(entry.model, key[1]) if entry.track == CONVENTIONAL else None
-            self._sources[key] = made or emit_source(entry.problem, key[1])
+            self._sources[key] = made or source(entry.problem, key[1])
         return self._sources[key]
 
     def cell_id(self, cell: Cell) -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from sciml_bench.spec.reader import Document
+from sciml_bench.spec.document import Document
 
 TABLE = "conditions"
 

@@ -13,14 +13,15 @@ from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
 from sciml_bench.analysis.process_summary import CallSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.planning.cells import labels
+from sciml_bench.planning.labels import labels
 from sciml_bench.planning.purpose import claimed_sides
 from sciml_bench.published_claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.published_claims.claim import Side as SideOfClaim
 from sciml_bench.published_claims.conditions import CALL_PATH, DIRECT, MEAN, MEDIAN, MINIMUM, TIMING
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell, Point
-from sciml_bench.stats.front import AxisError, WorkPoint, common_target, on_axis, pareto_front
+from sciml_bench.stats.axis_error import AxisError, on_axis
+from sciml_bench.stats.front import WorkPoint, common_target, pareto_front
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 
 Value = Callable[[PointSummary], float | None]

@@ -23,7 +23,7 @@ from sciml_bench.published_claims.ruling import (
     rule,
     unless_conditions,
 )
-from sciml_bench.published_claims.selection import SETTINGS
+from sciml_bench.published_claims.workloads import SETTINGS
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import CALLS, USUAL
 from sciml_bench.stats.verdict import Held, Judgement, judge

@@ -35,7 +35,7 @@ from sciml_bench.published_claims.claim import (
 from sciml_bench.published_claims.conditions import TABLE, load_conditions
 from sciml_bench.record.task import AT, DEFAULT_SAVING
 from sciml_bench.spec import catalog
-from sciml_bench.spec.reader import Document
+from sciml_bench.spec.document import Document
 
 SPEC = 1
 TOP_KEYS = (

@@ -36,7 +36,7 @@ _TOLERANCE: Schema = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 
 
-def schema() -> Schema:
+def claim_schema() -> Schema:
     """The schema as plain JSON values."""
     tolerances: Schema = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
     sides = {

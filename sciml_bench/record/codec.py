@@ -95,9 +95,6 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(item.name for item in dataclasses.fields(kind))
 
 
-# A reader for each kind of type, and what JSON value it takes.
-
-
 @cache
 def _reader(kind: Any) -> Reader:
     if kind in _SIMPLE:
@@ -228,7 +225,6 @@ def _member(kind: type[Enum]) -> Reader:
 
 
 # Long sequences are samples: numbers of one kind, which are seen to fit without a call for each.
-
 _TEXTS = frozenset((str,))
 _WHOLES = frozenset((int,))
 _NUMBERS = frozenset((int, float))

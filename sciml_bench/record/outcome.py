@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sciml_bench.record.point import Trajectories
+    from sciml_bench.record.trajectories import Trajectories
 
 
 class Outcome(StrEnum):

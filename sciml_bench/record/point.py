@@ -5,70 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import GRADIENT, SOLVE, Point
-
-# The outcome of each trajectory of a batch.
-
-
-MAX_STORED_TRAJECTORIES = 10_000
-
-
-@dataclass(frozen=True)
-class Trajectories:
-    """Steps and outcome of each of ``size`` trajectories, in their order.
-
-    With ``shared_steps`` the library integrates them as one large system: they take the same steps, and fail together,
-    so that none has a separate outcome. ``n_steps`` then holds that one number, otherwise one for each trajectory; it
-    is empty if the library does not count, or if there are more than :data:`MAX_STORED_TRAJECTORIES`: the statistics
-    then have the largest, the least and the mean. ``failed`` holds index and outcome of the failed ones, the first
-    :data:`MAX_STORED_TRAJECTORIES` of ``n_failed``, which is ``None`` if there are no more.
-    """
-
-    size: int
-    shared_steps: bool
-    n_steps: tuple[int, ...] = ()
-    failed: tuple[tuple[int, Outcome], ...] = ()
-    n_failed: int | None = None
-
-    @classmethod
-    def each(cls, n_steps: Sequence[int], failed: Iterable[tuple[int, Outcome]]) -> Trajectories:
-        """Return trajectories that each take their own steps."""
-        most, all_failed = MAX_STORED_TRAJECTORIES, tuple(failed)
-        kept = tuple(n_steps) if len(n_steps) <= most else ()
-        n_failed = len(all_failed) if len(all_failed) > most else None
-        return cls(len(n_steps), False, kept, all_failed[:most], n_failed)
-
-    @classmethod
-    def as_one_system(cls, size: int, n_steps: float | None) -> Trajectories | None:
-        """Return the trajectories of a batch integrated with shared steps; ``None`` for a single trajectory."""
-        return None if size == 1 else cls(size, True, () if n_steps is None else (int(n_steps),))
-
-    @property
-    def outcomes(self) -> Counter[Outcome]:
-        """Return the number of trajectories for each outcome; failed ones beyond the stored count as the last does."""
-        counted = Counter(outcome for _, outcome in self.failed)
-        if self.n_failed is not None:
-            counted[self.failed[-1][1]] += self.n_failed - len(self.failed)
-        return Counter({Outcome.OK: self.size - counted.total()}) + counted
-
-    @property
-    def total_steps(self) -> int | None:
-        """Steps of all trajectories together, a shared one counted for each; ``None`` if steps are not counted."""
-        if not self.n_steps:
-            return None
-        return self.size * self.n_steps[0] if self.shared_steps else sum(self.n_steps)
-
-    @property
-    def median_steps(self) -> float | None:
-        """The median number of steps of a trajectory; ``None`` if steps are not counted."""
-        return statistics.median(self.n_steps) if self.n_steps else None
-
+from sciml_bench.record.trajectories import Trajectories
 
 MAX_STORED_COMPONENTS = 100
 """A gradient or an end state longer than this keeps only its leading components in the record."""
@@ -265,31 +208,3 @@ def finite(value: float) -> float | None:
     """The number, or ``None`` where JSON has no word for it (not a number, infinite)."""
     number = float(value)
     return number if math.isfinite(number) else None
-
-
-# The outcome of one solve for a perturbed theta.
-
-PHASE = "stability"
-WRONG_FACTOR = 1000.0
-
-
-@dataclass(frozen=True)
-class PerturbedSolve:
-    """One solve: which draw of theta, at which point, how it ended, and its largest mixed error if it succeeded."""
-
-    draw: int
-    point: int
-    outcome: Outcome
-    error: float | None = None
-
-    def kind(self, rtol: float) -> str | None:
-        """``right``, ``honest`` about failing, or ``silent``: success is reported, but the error is past a thousand
-        tolerances. ``None`` without an error to judge by, or where the machine was too busy to tell.
-        """
-        if self.outcome is Outcome.BUSY_TIMEOUT:
-            return None
-        if self.outcome is not Outcome.OK:
-            return "honest"
-        if self.error is None:
-            return None
-        return "silent" if self.error > WRONG_FACTOR * rtol else "right"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 from sciml_bench.record.codec import decode, encode, parse
 from sciml_bench.record.jsonl import DamagedLine, numbered_lines, unsealed
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PerturbedSolve, PointResult
+from sciml_bench.record.perturbed_solve import PerturbedSolve
+from sciml_bench.record.point import PointResult
 from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.scoring_rules import SCORING_RULES
 from sciml_bench.record.task import Cell, Task
@@ -180,22 +181,3 @@ def read_records(path: Path, on_damage: Callable[[DamagedLine], None] | None = N
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-# The record that counts if a cell was measured more than once in a block. One rule, fixed before anything is measured.
-
-
-def supersedes(later_attempt: int, earlier_attempt: int) -> bool:
-    """Return whether a record counts in the place of one on an earlier line for the same cell and block."""
-    return later_attempt >= earlier_attempt
-
-
-def counting_records(records: Iterable[Record]) -> dict[tuple[str, int], Record]:
-    """The record that counts for each (cell_id, block), in the order in which these first appear in the file."""
-    counting: dict[tuple[str, int], Record] = {}
-    for record in records:
-        key = (record.cell_id, record.block)
-        known = counting.get(key)
-        if known is None or supersedes(record.attempt, known.attempt):
-            counting[key] = record
-    return counting

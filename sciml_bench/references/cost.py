@@ -15,8 +15,8 @@ from sciml_bench.references.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTI
 from sciml_bench.references.double_precision import EvaluationLimit, emitted_numpy, integrate
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import Dynamics
-from sciml_bench.references.engine.step import DENSE_UNKNOWNS, bandwidth
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.engine.newton_matrix import DENSE_UNKNOWNS, bandwidth
+from sciml_bench.references.failures import ReferenceFailure
 
 #: Seconds of one operation on balls, of one term of a product of their matrices, of bringing one number from balls to
 #: doubles and back, and of one multiplication in doubles.

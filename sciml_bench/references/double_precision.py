@@ -26,7 +26,7 @@ from sciml_bench.emit.symbolic.elementary import filled
 from sciml_bench.emit.symbolic.scalar import scalarise
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
-from sciml_bench.references.progress import LimitReached, ReferenceFailure
+from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.spec.model import Problem, to_double
 
 _TOLERANCES = ((1e-10, 1e-12), (1e-12, 1e-14))

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from sciml_bench.record.task import Reference
-from sciml_bench.references.progress import ONE_THREAD, ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
+from sciml_bench.references.progress import ONE_THREAD
 from sciml_bench.references.store import StoredReference, cache_path, find
 from sciml_bench.spec.model import Problem, to_double
 

@@ -43,7 +43,7 @@ def ratio_text(ratio: Ratio | None) -> str:
     return f"{rounded(ratio.estimate)}× [{rounded(ratio.low)}, {rounded(ratio.high)}]"
 
 
-def row(judged: Judged) -> tuple[str, ...]:
+def claim_row(judged: Judged) -> tuple[str, ...]:
     """A line of the table."""
     published, fair = judged.findings["published"], judged.findings["fair"]
     return (
@@ -80,7 +80,7 @@ def distance_text(judged: Judged) -> str:
     return f"{setting_text(judged)}: {conditions.distance}"
 
 
-def remarks(judged: Judged) -> tuple[str, ...]:
+def claim_remarks(judged: Judged) -> tuple[str, ...]:
     """Return the reasons of the rulings; one sentence if both settings share it."""
     published, fair = (_reason(judged.findings[name]) for name in ("published", "fair"))
     if published == fair:
@@ -129,7 +129,7 @@ def ruling_text(finding: Finding) -> str:
     return f"{finding.ruling.value}{' †' if finding.disturbed else ''}"
 
 
-def document(judged: Judged) -> dict[str, Any]:
+def ruling_document(judged: Judged) -> dict[str, Any]:
     """Plain JSON values."""
     claim = judged.claim
     return {
@@ -186,7 +186,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def markdown(found: Sequence[Judged]) -> str:
+def claims_markdown(found: Sequence[Judged]) -> str:
     """The table for a page, with the source of each claim."""
     lines = [
         "| claim | claimed | nearest to the source | | when fair | | why | conditions | source |",
@@ -198,8 +198,8 @@ def markdown(found: Sequence[Judged]) -> str:
 
 def _whole(judged: Judged) -> tuple[str, ...]:
     """A line with the reasons, the names of the conditions and the source."""
-    *cells, _ = row(judged)
-    return *cells, "; ".join(remarks(judged)), distance_text(judged), source(judged.claim)
+    *cells, _ = claim_row(judged)
+    return *cells, "; ".join(claim_remarks(judged)), distance_text(judged), source_text(judged.claim)
 
 
 # A citation, or a reason, is worth nothing without its end.
@@ -212,20 +212,20 @@ def _in_markdown(text: str) -> str:
     return escaped(text, _LONGEST_SOURCE)
 
 
-def latex(found: Sequence[Judged]) -> str:
+def claims_latex(found: Sequence[Judged]) -> str:
     """The table for a paper (package booktabs), with the sources as comments."""
     from sciml_bench.render.latex import escaped
 
     head = " & ".join(HEADINGS)
-    body = [" & ".join(escaped(cell) for cell in row(item)) + r" \\" for item in found]
-    sources = [f"% {item.claim.id}: {' '.join(source(item.claim).split())}" for item in found]
+    body = [" & ".join(escaped(cell) for cell in claim_row(item)) + r" \\" for item in found]
+    sources = [f"% {item.claim.id}: {' '.join(source_text(item.claim).split())}" for item in found]
     return "\n".join([
         *sources, r"\begin{tabular}{lllllll}", r"\toprule", head + r" \\", r"\midrule", *body, r"\bottomrule",
         r"\end{tabular}", "",
     ])  # fmt: skip
 
 
-def table(found: Sequence[Judged]) -> str:
+def claims_csv(found: Sequence[Judged]) -> str:
     """The table as CSV: separate numbers, and the sources."""
     rows: list[list[str]] = [list(_CSV_COLUMNS)]
     for item in found:
@@ -235,7 +235,16 @@ def table(found: Sequence[Judged]) -> str:
         told = ["" if value is None else f"{value:g}" for value in claimed]
         quantity = f"{figure.quantity}/later" if figure.against_later else figure.quantity
         rows.append(
-            [item.claim.id, quantity, *told, *published, *fair, *_marks(item.claim), item.profile, source(item.claim)]
+            [
+                item.claim.id,
+                quantity,
+                *told,
+                *published,
+                *fair,
+                *_marks(item.claim),
+                item.profile,
+                source_text(item.claim),
+            ]
         )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
@@ -266,7 +275,7 @@ def _numbers(finding: Finding) -> list[str]:
     return [f"{ratio.estimate:.6g}", *interval, ruling_text(finding), _reason(finding)]
 
 
-def source(claim: Claim) -> str:
+def source_text(claim: Claim) -> str:
     """The source of the figure, in one line."""
     return f"{claim.origin.citation}, {claim.origin.url} ({claim.origin.version}, read {claim.origin.read.isoformat()})"
 
@@ -274,7 +283,7 @@ def source(claim: Claim) -> str:
 _WIDTH = 110
 
 
-def lines(claim: Claim, found: Judged | None, everything: bool = False) -> Iterator[str]:
+def claim_lines(claim: Claim, found: Judged | None, everything: bool = False) -> Iterator[str]:
     """A claim on one screen, the ruling of the run ``found`` first; ``everything`` adds conditions and settings."""
 
     def told(heading: str, text: str) -> Iterator[str]:
@@ -332,7 +341,7 @@ def _found_lines(claim: Claim, found: Judged | None) -> Iterator[str]:
     for name, heading in (("published", setting_text(found)), ("fair", "when fair")):
         ruling = ruling_text(found.findings[name])
         yield from wrapped(f"found {heading}: {range_text(found, name)}, {ruling}", _WIDTH)
-    for remark in remarks(found):
+    for remark in claim_remarks(found):
         yield from (f"  {line}" for line in wrapped(remark, _WIDTH - 2))
     yield f"  records: {found.folder} ({found.profile})"
 

@@ -1,19 +1,15 @@
-"""A comparison as plain JSON values, unrounded; infinite or unknown values are ``null``."""
+"""A comparison for people: failures first, then verdicts, then one line per cell and quantity."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from sciml_bench.analysis.comparison.compare import Change, Compared, Comparison
 from sciml_bench.analysis.comparison.series import Quantity
 from sciml_bench.analysis.tables import formatting
-from sciml_bench.analysis.tables.formatting import finite, wrapped
+from sciml_bench.analysis.tables.formatting import wrapped
 from sciml_bench.stats.ratio import Ratio
 from sciml_bench.stats.verdict import Held, Verdict
-
-# A comparison for people: failures first, then verdicts, then one line per cell and quantity.
 
 _SHORT = {
     Quantity.FIRST_FROM_START: "1st grad. start",
@@ -31,7 +27,7 @@ HEADINGS = ["base cell", "new cell", "quantity", "at", "base", "new", "ratio", "
             "notes"]  # fmt: skip
 
 
-def head(comparison: Comparison, width: int) -> Iterator[str]:
+def comparison_head(comparison: Comparison, width: int) -> Iterator[str]:
     """The head of a comparison: its subject, failures, changes, and the verdicts in numbers."""
     if comparison.between_runs:
         yield f"BASE  {comparison.base}"
@@ -58,7 +54,7 @@ def head(comparison: Comparison, width: int) -> Iterator[str]:
         yield from wrapped(f"disturbed processes among them: {told}", width, "")
 
 
-def table(comparison: Comparison, width: int) -> Iterator[str]:
+def comparison_table(comparison: Comparison, width: int) -> Iterator[str]:
     """Lines of a terminal: a heading per cell, and below it one line per quantity."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for line in comparison.lines:
@@ -76,7 +72,7 @@ def table(comparison: Comparison, width: int) -> Iterator[str]:
     yield from _tail(comparison, width)
 
 
-def plain(comparison: Comparison) -> list[list[str]]:
+def comparison_rows(comparison: Comparison) -> list[list[str]]:
     """One row per cell and quantity, for pipes, under :data:`HEADINGS`."""
     return [
         [
@@ -97,7 +93,7 @@ def plain(comparison: Comparison) -> list[list[str]]:
     ]
 
 
-def tail(comparison: Comparison) -> Iterator[str]:
+def comparison_tail(comparison: Comparison) -> Iterator[str]:
     """The lines after a plain table."""
     yield from _tail(comparison, 10_000)
 
@@ -214,54 +210,3 @@ def _p(line: Compared) -> str:
 
 def _interval(ratio: Ratio) -> str:
     return f"[{formatting.ratio(ratio.low)}, {formatting.ratio(ratio.high)}]"
-
-
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the text shows, and more."""
-    return {
-        "base": comparison.base,
-        "new": comparison.new,
-        "paired_by_block": not comparison.between_runs,
-        "run_effect": None
-        if comparison.effect is None
-        else {
-            "sd_log": {quantity.value: sd for quantity, sd in comparison.effect.sd.items()},
-            "runs": comparison.effect.runs,
-            "degrees_of_freedom": comparison.effect.df,
-        },
-        "band": comparison.band,
-        "family": comparison.family,
-        "counts": {verdict.value: comparison.count(verdict) for verdict in Verdict},
-        "worse": comparison.worse,
-        "changes": [dataclasses.asdict(item) for item in comparison.changes],
-        "lost": [dataclasses.asdict(item) for item in comparison.lost],
-        "gained": [dataclasses.asdict(item) for item in comparison.gained],
-        "only_base": list(comparison.only_base),
-        "only_new": list(comparison.only_new),
-        "noisy_processes": {"base": comparison.noisy[0], "new": comparison.noisy[1]},
-        "comparisons": [_line(line) for line in comparison.lines],
-        "not_compared": [dataclasses.asdict(item) for item in comparison.uncompared],
-        "geometric_means": {name: finite(dataclasses.asdict(mean)) for name, mean in comparison.means.items()},
-    }
-
-
-def _line(line: Compared) -> dict[str, Any]:
-    series, judgement = line.series, line.judgement
-    return {
-        "base_cell": series.base_label,
-        "new_cell": series.new_label,
-        "quantity": series.quantity.value,
-        "at": series.at,
-        "base_s": line.base_s,
-        "new_s": line.new_s,
-        "ratio": finite(dataclasses.asdict(judgement.ratio)),
-        "verdict": judgement.verdict.value,
-        "adjusted_p": judgement.adjusted_p,
-        "more_processes": judgement.more_processes,
-        "held": judgement.held,
-        "bound": series.bound,
-        "bootstrap": None if line.check is None else finite(dataclasses.asdict(line.check)),
-        "bootstrap_disagrees": line.disagrees,
-        "blocks_left_out": list(line.left_out),
-        "notes": list(series.notes),
-    }

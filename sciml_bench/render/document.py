@@ -10,20 +10,21 @@ from sciml_bench.analysis.advice.answer import Answer
 from sciml_bench.analysis.advice.break_even import BreakEven
 from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.comparable import disturbed
+from sciml_bench.analysis.drifts import document
 from sciml_bench.analysis.explanation.phase_breakdown import stack
 from sciml_bench.analysis.models import is_model, model_table
 from sciml_bench.analysis.ranking import QUANTITIES, Lead, Ranking
-from sciml_bench.analysis.reliability import document, shares
+from sciml_bench.analysis.reliability import shares
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.analysis.summary import RunSummary
-from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.tables import advice
 from sciml_bench.analysis.tables.formatting import finite
 from sciml_bench.analysis.tables.models import model_document
 from sciml_bench.analysis.tables.sweep import document as sweep_document
 from sciml_bench.analysis.tables.training import document as training_document
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.render.recommendation import advised_document
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 
 def run_document(analysis: Analysis) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
             }
             for problem in analysis.problems
         ],
-        "advice": advice_table.document(analysis.advice),
+        "advice": advice.document(analysis.advice),
         "sweep": sweep_document(summary),
         "stability": [
             {"cell": cell.cell.label, **dataclasses.asdict(found)}

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.analysis.comparable import machine_hash
+from sciml_bench.analysis.machine_hash import machine_hash
+from sciml_bench.analysis.selftest.blocks import JUDGED, SLOW_DOWNS
 from sciml_bench.analysis.selftest.figures import (
     BAND,
     EXCLUDED,
-    JUDGED,
     LEAST_FOUND,
     MOST_FALSE_POSITIVES,
     NOMINAL,
     SEEN,
-    SLOW_DOWNS,
     Doubt,
     Series,
     calibrated,
@@ -26,7 +25,7 @@ from sciml_bench.analysis.selftest.store import STALE_DAYS, SelfTest, document, 
 from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
 from sciml_bench.stats.power import smallest_named
-from sciml_bench.stats.reliability import Proportion
+from sciml_bench.stats.proportion import Proportion
 
 # From this share of disturbed processes on, the figures describe a busy machine.
 _MANY_NOISY = 0.25

@@ -18,19 +18,20 @@ from rich.text import Text
 from sciml_bench.adapters.registry import CURED_BY
 from sciml_bench.analysis.advice.advice import unadvised
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
+from sciml_bench.analysis.batch_outcomes import batch_lines
+from sciml_bench.analysis.drifts import drift_lines
 from sciml_bench.analysis.explanation import phase_breakdown
 from sciml_bench.analysis.failures import Failure
 from sciml_bench.analysis.models import is_model, model_table
-from sciml_bench.analysis.reliability import batch_lines, drift_lines, stability_table
+from sciml_bench.analysis.reliability import stability_table
 from sciml_bench.analysis.rows import Target
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.sweep import axis_of, sweep_tables
-from sciml_bench.analysis.tables import advice as advice_tables
-from sciml_bench.analysis.tables import models as model_tables
-from sciml_bench.analysis.tables import sweep as sweep_text
+from sciml_bench.analysis.tables import advice, sweep
 from sciml_bench.analysis.tables.cells import cell_table
 from sciml_bench.analysis.tables.footnotes import best_choice, bridges, doubts, family, verdicts
 from sciml_bench.analysis.tables.formatting import wrapped
+from sciml_bench.analysis.tables.models import checklist, parity_table, times_table
 from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
 from sciml_bench.analysis.tables.table import Entry, Table, Unit
 from sciml_bench.analysis.tables.training import training_table
@@ -96,15 +97,15 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
     if axis is None:
         return
     _say(console, "")
-    _say(console, sweep_text.title(axis), "bold")
+    _say(console, sweep.title(axis), "bold")
     if not found:
         _say(console, "no cell has a number to show; see the failures below")
         return
     for table in found:
-        print_table(sweep_text.sweep_table(table), console)
+        print_table(sweep.sweep_table(table), console)
     _say(console, "")
-    _print_reading(sweep_text.reading_help(found), console)
-    _say(console, sweep_text.ELSEWHERE, "dim")
+    _print_reading(sweep.reading_help(found), console)
+    _say(console, sweep.ELSEWHERE, "dim")
 
 
 def _print_problems(analysis: Analysis, console: Console, *, full: bool) -> None:
@@ -165,12 +166,12 @@ def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, console: Co
         return
     _say(console, "")
     _say(console, f"{problem.name}: {problem.title}", "bold")
-    print_table(model_tables.parity_table(table.parity), console, apart=False)
+    print_table(parity_table(table.parity), console, apart=False)
     if table.rows:
-        print_table(model_tables.times_table(table), console)
+        print_table(times_table(table), console)
         if full:
             print_lines(verdicts(problem.answer.rankings.values()), console)
-        print_lines(model_tables.checklist(entry, table), console)
+        print_lines(checklist(entry, table), console)
     if full:
         _print_stacks(problem.cells, console)
 
@@ -184,11 +185,11 @@ def _print_advice(analysis: Analysis, console: Console) -> None:
     if not advised and not silent:
         return
     if advised:
-        print_table(advice_tables.advice_table(advised), console, style="bold")
+        print_table(advice.advice_table(advised), console, style="bold")
     else:
         _say(console, "")
-        _say(console, advice_tables.CAPTION, "bold")
-    print_lines(advice_tables.silence(silent), console)
+        _say(console, advice.CAPTION, "bold")
+    print_lines(advice.silence(silent), console)
 
 
 def print_table(table: Table, console: Console, *, apart: bool = True, style: str = "", whole: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sciml_bench.record.text import counted
-from sciml_bench.verification.evidence import Severity, edition
+from sciml_bench.verification.rules import Severity, edition
 from sciml_bench.verification.verify import Breach, Verification
 
 # Each rule lists this many places; --json and --all name all.

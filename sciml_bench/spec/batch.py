@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sciml_bench.spec.language.operators import Shape
-
 if TYPE_CHECKING:
     from sciml_bench.spec.model import State
 
@@ -34,7 +32,7 @@ class Batch:
             return y0 * self.size
         import numpy as np
 
-        from sciml_bench.spec.network import rounded
+        from sciml_bench.spec.initial_weights import rounded
 
         chosen = [state.name in self.drawn or not self.drawn for state in states]
         scale = np.array([value * yes for state, yes in zip(states, chosen, strict=True) for value in state.scale])
@@ -45,22 +43,3 @@ class Batch:
 
 #: A problem of one trajectory, as most are.
 ONE = Batch(1)
-
-
-# Data that belong to the trajectories of a problem: one row of a table for each of them.
-
-
-@dataclass(frozen=True)
-class Given:
-    """A named quantity that each trajectory has its own values of; ``rows`` hold them flat, in C order.
-
-    Its shape is one trajectory's: a number (), a vector (n,), or a series (times, channels).
-    """
-
-    name: str
-    shape: Shape
-    rows: tuple[tuple[float, ...], ...]
-
-    def part(self, row: int) -> Given:
-        """Return the quantity for one trajectory."""
-        return Given(self.name, self.shape, (self.rows[row],))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sciml_bench.spec.reader import Document
+from sciml_bench.spec.document import Document
 
 Schema = dict[str, Any]
 

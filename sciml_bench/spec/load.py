@@ -16,8 +16,10 @@ import sympy
 
 from sciml_bench.record.task import CONVENTIONAL
 from sciml_bench.record.text import printable
-from sciml_bench.spec.batch import Batch, Given
+from sciml_bench.spec.batch import Batch
 from sciml_bench.spec.discontinuities.switching import with_switches
+from sciml_bench.spec.document import Document
+from sciml_bench.spec.given import Given
 from sciml_bench.spec.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
 from sciml_bench.spec.language.dependence import depends_on_theta
 from sciml_bench.spec.language.expression import Typed, number
@@ -27,11 +29,12 @@ from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.literature import Source
 from sciml_bench.spec.model import Parameter, Problem, symbol
 from sciml_bench.spec.network import Network
-from sciml_bench.spec.reader import Document, Reader
-from sciml_bench.spec.tables import declarations as times
+from sciml_bench.spec.reader import Reader
+from sciml_bench.spec.tables import saved_times
 from sciml_bench.spec.tables.batch import load_batch, refuse_unbatched
+from sciml_bench.spec.tables.brownian import drawn
 from sciml_bench.spec.tables.conditions import constant_states, load_conditions
-from sciml_bench.spec.tables.control import drawn, load_controls
+from sciml_bench.spec.tables.control import load_controls
 from sciml_bench.spec.tables.declarations import load_constants, load_grids, load_parameters, load_states
 from sciml_bench.spec.tables.equations import (
     load_definitions,
@@ -43,9 +46,10 @@ from sciml_bench.spec.tables.equations import (
 from sciml_bench.spec.tables.events import load_events, refuse_saved_events
 from sciml_bench.spec.tables.fit import loss_of
 from sciml_bench.spec.tables.latent import checked, load_encoding, load_given
-from sciml_bench.spec.tables.loss import load_loss, load_published, load_published_gradients
+from sciml_bench.spec.tables.loss import load_loss
 from sciml_bench.spec.tables.networks import load_networks
 from sciml_bench.spec.tables.observables import load_observables, times_of
+from sciml_bench.spec.tables.published import load_published, load_published_gradients
 from sciml_bench.spec.tables.training import load_training
 
 SPEC = 1
@@ -238,13 +242,13 @@ def _save_times(reader: Reader, save: Any, t0: Node, t1: Node) -> tuple[Node, ..
     if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MAX_SAVED_TIMES:
         raise document.error(f"'count' of saved times must be 2 to {MAX_SAVED_TIMES}.", "time", "save")
     if save.get("spacing", "linear") == "linear":
-        return times.linear(t0, t1, count)
+        return saved_times.linear(t0, t1, count)
     if save["spacing"] != "log":
         raise document.error("'spacing' must be linear or log.", "time", "save")
     first = reader.constant(save.get("first"), "time", "save")
     if not 0 < first < t1 - t0:
         raise document.error("'first' must be positive and smaller than t1 - t0.", "time", "save")
-    return times.logarithmic(t0, t1, first, count)
+    return saved_times.logarithmic(t0, t1, first, count)
 
 
 def _spec_hash(

@@ -13,11 +13,14 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.record.task import Block, Numbers, Theta, Training
-from sciml_bench.spec.batch import ONE, Batch, Given
+from sciml_bench.record.task import Numbers, Training
+from sciml_bench.record.theta import Block, Theta
+from sciml_bench.spec.batch import ONE, Batch
 from sciml_bench.spec.discontinuities.switch import NO_SWITCHES, Switching
 from sciml_bench.spec.event import Event
-from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradient, Node, Shape
+from sciml_bench.spec.given import Given
+from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradient, Node
+from sciml_bench.spec.language.shapes import Shape
 from sciml_bench.spec.literature import Published, PublishedGradient, Source
 from sciml_bench.spec.network import Network
 
@@ -301,7 +304,7 @@ class Problem:
 
     @cached_property
     def shapes(self) -> dict[Symbol, Shape]:
-        """Shapes of symbols that are not scalars, for :func:`sciml_bench.spec.language.operators.shape_of`."""
+        """Shapes of symbols that are not scalars, for :func:`sciml_bench.spec.language.shapes.shape_of`."""
         named = [(q.name, q.shape) for q in (*self.states, *self.parameters, *self.constants, *self.definitions)]
         coordinates = [(grid.name, self.grid_shape) for grid in self.grids]
         matrices = [(name, matrix.shape) for name, matrix in self.matrices.items()]

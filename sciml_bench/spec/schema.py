@@ -10,14 +10,15 @@ from sciml_bench.spec.tables.control import CONTROL
 from sciml_bench.spec.tables.declarations import GRID, PARAMETER, STATE
 from sciml_bench.spec.tables.events import EVENT
 from sciml_bench.spec.tables.latent import DATA
-from sciml_bench.spec.tables.loss import LOSS, PUBLISHED, PUBLISHED_GRADIENT
+from sciml_bench.spec.tables.loss import LOSS
 from sciml_bench.spec.tables.measurements import MEASUREMENTS
 from sciml_bench.spec.tables.networks import NETWORK
 from sciml_bench.spec.tables.observables import OBSERVABLE
+from sciml_bench.spec.tables.published import PUBLISHED, PUBLISHED_GRADIENT
 from sciml_bench.spec.tables.training import TRAINING
 
 
-def schema() -> Schema:
+def problem_schema() -> Schema:
     """The schema as a JSON-serialisable value."""
     either = [{"required": ["data", "times"]}, {"required": ["brownian"]}]
     known: dict[str, Schema] = {

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.record.jsonl import is_special, leads_outside
-from sciml_bench.spec.reader import Document, Reader
+from sciml_bench.spec.document import Document
+from sciml_bench.spec.reader import Reader
 
 MAX_DATA_BYTES = 10_000_000
 _IN_FORMULAS = ("conditions", "measurements", "observables")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sciml_bench.stats.location import logs, t_interval
+from sciml_bench.stats.log_means import logs, t_interval
 from sciml_bench.stats.student import check_confidence
 
 Solver = TypeVar("Solver", bound=Hashable)

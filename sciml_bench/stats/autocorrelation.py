@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sciml_bench.stats.location import mean_and_sd
+from sciml_bench.stats.log_means import mean_and_sd
 
 FEWEST = 5
 """Shorter series do not determine an autocorrelation."""

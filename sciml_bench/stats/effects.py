@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sciml_bench.stats import autocorrelation
-from sciml_bench.stats.location import exp
+from sciml_bench.stats.log_means import exp
 from sciml_bench.stats.student import critical_t, two_sided_p
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sciml_bench.stats.location import logs
-from sciml_bench.stats.reliability import Proportion, share
+from sciml_bench.stats.log_means import logs
+from sciml_bench.stats.proportion import Proportion, share
 from sciml_bench.stats.student import critical_t
 
 

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-from sciml_bench.stats.location import exp
+from sciml_bench.stats.log_means import exp
 from sciml_bench.stats.student import critical_t
 from sciml_bench.stats.verdict import FEW_PROCESSES, LEAST_RATIO_OF_FEW, Rule
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from sciml_bench.stats.autocorrelation import autocorrelation
-from sciml_bench.stats.location import exp, logs, mean_and_sd
+from sciml_bench.stats.log_means import exp, logs, mean_and_sd
 from sciml_bench.stats.student import check_confidence, critical_t, two_sided_p
 
 Block = TypeVar("Block", bound=Any)

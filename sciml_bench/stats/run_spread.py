@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.stats.location import mean_and_sd
+from sciml_bench.stats.log_means import mean_and_sd
 from sciml_bench.stats.ratio import Ratio, with_fixed
 from sciml_bench.stats.verdict import Key
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sciml_bench.stats.location import exp, logs, mean_and_sd
+from sciml_bench.stats.log_means import exp, logs, mean_and_sd
 from sciml_bench.stats.student import critical_t, two_sided_p
 
 LEAST_SIZES = 3

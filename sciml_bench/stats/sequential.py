@@ -31,7 +31,7 @@ import math
 from collections.abc import Sequence
 
 from sciml_bench.stats.autocorrelation import FEWEST, MOST, autocorrelation, error, widening
-from sciml_bench.stats.location import mean_and_sd
+from sciml_bench.stats.log_means import mean_and_sd
 
 SCATTER = 0.3
 """The standard deviation of a block's log ratio that is taken as known until a pair shows more. On quiet machines it is

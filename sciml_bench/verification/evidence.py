@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,9 @@ from packaging.utils import canonicalize_name
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.errors import StoreError
 from sciml_bench.host.environments import pins
-from sciml_bench.planning.cells import Planned, Slot, blocks, count
+from sciml_bench.planning.blocks import Slot, blocks
+from sciml_bench.planning.cells import Planned
+from sciml_bench.planning.labels import count
 from sciml_bench.planning.plan import plan_hash
 from sciml_bench.planning.purpose import SCREEN
 from sciml_bench.record.codec import parse
@@ -23,43 +23,6 @@ from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.jsonl import numbered_lines, unsealed
 from sciml_bench.record.record import Record, fields_of
 from sciml_bench.record.task import AT, CALLS, SOLVE, Cell
-
-# The rules, read from their file.
-
-
-class Severity(StrEnum):
-    """The consequence of a violation: the record does not count, or its reader should know."""
-
-    INVALID = "invalid"
-    WARNING = "warning"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule: its requirement and how to fix a violation."""
-
-    id: str
-    title: str
-    demand: str
-    cure: str
-    severity: Severity
-
-
-@dataclass(frozen=True)
-class Edition:
-    """A set of rules under one name. ``rules`` by id, in the order of the file."""
-
-    name: str
-    rules: dict[str, Rule]
-
-
-@cache
-def edition() -> Edition:
-    """The rules of this version."""
-    text = Path(__file__).with_name("rules.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
-    rules = [Rule(**{**entry, "severity": Severity(entry["severity"])}) for entry in data["rule"]]
-    return Edition(data["edition"], {rule.id: rule for rule in rules})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sciml_bench.measure.scoring.solution import BOUNDS, loss_error, slope_error
+from sciml_bench.measure.scoring.parity import BOUNDS, loss_error, slope_error
 from sciml_bench.record.model_task import DOUBLE, EXTENDED, ModelTruth
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import MAX_STORED_COMPONENTS, PointResult

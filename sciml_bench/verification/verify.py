@@ -8,19 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sciml_bench.analysis.failures import cell_tally
+from sciml_bench.analysis.cell_tally import cell_tally
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
-from sciml_bench.verification import records as of_record
-from sciml_bench.verification import truth as of_truth
-from sciml_bench.verification import whole_run as of_run
-from sciml_bench.verification.evidence import Intent, Line, Rule, Severity, edition, read_lines
-from sciml_bench.verification.truth import Known, known_problems
+from sciml_bench.verification import records, truth, whole_run
+from sciml_bench.verification.evidence import Intent, Line, read_lines
+from sciml_bench.verification.known_problem import Known, known_problems
+from sciml_bench.verification.rules import Rule, Severity, edition
 
-TRUTH_CHECKS = {"accuracy": of_truth.accuracy, "scores": of_truth.scores, "catalog": of_truth.catalog}
+TRUTH_CHECKS = {"accuracy": truth.accuracy, "scores": truth.scores, "catalog": truth.catalog}
 
-IDS = frozenset({"lines", "schema", "changed", *of_record.CHECKS, *of_run.CHECKS, *TRUTH_CHECKS})
+IDS = frozenset({"lines", "schema", "changed", *records.CHECKS, *whole_run.CHECKS, *TRUTH_CHECKS})
 """Every rule that is checked; the same as the rules of the file."""
 
 
@@ -76,7 +75,7 @@ class Verification:
 class _Findings:
     intent: Intent
     known: Known
-    seen: list[of_run.Seen] = field(default_factory=list[of_run.Seen])
+    seen: list[whole_run.Seen] = field(default_factory=list[whole_run.Seen])
     lines: list[tuple[int, str, str, int | None]] = field(default_factory=list[tuple[int, str, str, int | None]])
     breaches: list[Breach] = field(default_factory=list[Breach])
     unchecked: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
@@ -96,8 +95,8 @@ class _Findings:
         self.lines.append((line.number, record.record_id, line.label, record.block))
         self._look_at_checksum(line)
         try:
-            seen = of_run.Seen.of(line.number, record)
-            for rule, check in of_record.CHECKS.items():
+            seen = whole_run.Seen.of(line.number, record)
+            for rule, check in records.CHECKS.items():
                 for found in check(record, self.intent):
                     self.add(rule, line.number, line.label, found)
             self._look_at_truth(line, record)
@@ -121,12 +120,12 @@ class _Findings:
     def look_at_run(self) -> None:
         """Judge the records together."""
         labels = {item.line: item.label for item in self.seen}
-        for rule, check in of_run.CHECKS.items():
+        for rule, check in whole_run.CHECKS.items():
             for line, found in check(self.seen, self.intent):
                 self.add(rule, line, "" if line is None else labels[line], found)
 
     def _look_at_truth(self, line: Line, record: Record) -> None:
-        for found in of_truth.accuracy(record, self.intent):
+        for found in truth.accuracy(record, self.intent):
             self.add("accuracy", line.number, line.label, found)
         if not record.points:
             return
@@ -135,13 +134,13 @@ class _Findings:
             self.unchecked["scores", known] += 1
             self.unchecked["catalog", known] += 1
             return
-        for found in of_truth.catalog(record, self.intent, known):
+        for found in truth.catalog(record, self.intent, known):
             self.add("catalog", line.number, line.label, found)
-        reason = of_truth.recomputable(record, known)
+        reason = truth.recomputable(record, known)
         if reason:
             self.unchecked["scores", reason] += 1
         if record.spec_hash == known.spec_hash:
-            for found in of_truth.scores(record, self.intent, known):
+            for found in truth.scores(record, self.intent, known):
                 self.add("scores", line.number, line.label, found)
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.planning.cells import labels
+from sciml_bench.planning.labels import labels
 from sciml_bench.planning.plan import plan_hash
 from sciml_bench.planning.purpose import SCREEN
 from sciml_bench.record.outcome import Outcome

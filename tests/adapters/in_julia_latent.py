@@ -23,8 +23,8 @@ from flint import arb
 from sciml_bench.emit import source
 from sciml_bench.record.task import Cell, Point, Reference
 from sciml_bench.references.engine.around import Around
-from sciml_bench.references.engine.case import ObservedLoss
 from sciml_bench.references.engine.numbers import precision
+from sciml_bench.references.engine.observed_loss import ObservedLoss
 from sciml_bench.references.truth import truth
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem

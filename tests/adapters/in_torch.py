@@ -21,10 +21,9 @@ from adapters.cells import catalog_task, lotka_volterra_error, outcome, steady_t
 from torchdiffeq._impl.odeint import SOLVERS
 
 from sciml_bench.adapters.time_grid import fixed_steps
-from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM
-from sciml_bench.adapters.torchdiffeq import solver as failure
-from sciml_bench.adapters.torchdiffeq import solver as tableau
-from sciml_bench.adapters.torchdiffeq.equation import as_function, depends_on_time
+from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, failures, tableaus
+from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
+from sciml_bench.adapters.torchdiffeq.networks import as_function
 from sciml_bench.adapters.torchdiffeq.program import build
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Point
@@ -79,7 +78,7 @@ def backward_counts(sensitivity: str) -> dict[str, float]:
 def typed(message: str, implicit: bool = False) -> str:
     """The outcome of an assertion, or for an implicit method of a warning, with this message."""
     try:
-        with failure.typed(implicit):
+        with failures.typed(implicit):
             if implicit:
                 warnings.warn(message, stacklevel=1)
             else:
@@ -122,9 +121,9 @@ def findings() -> dict[str, Any]:
     return {
         "installed": sorted(SOLVERS),
         "plain_networks": plain_networks(),
-        "defects": {name: tableau.inconsistency(name) for name in SOLVERS},
-        "right_gauss": tableau.defect(gauss(GAUSS_NODES)),
-        "wrong_gauss": tableau.defect(gauss([GAUSS_NODES[0]] * 2)),
+        "defects": {name: tableaus.inconsistency(name) for name in SOLVERS},
+        "right_gauss": tableaus.defect(gauss(GAUSS_NODES)),
+        "wrong_gauss": tableaus.defect(gauss([GAUSS_NODES[0]] * 2)),
         "right_gauss_errors": [one_gauss_step(GAUSS_NODES, h) for h in (0.1, 0.05)],
         "wrong_gauss_errors": [one_gauss_step([GAUSS_NODES[0]] * 2, h) for h in (0.1, 0.05)],
         "time_dependent": depends_on_time(lambda t, y, p: t * y * p, 0.0, y, (p,)),

@@ -14,7 +14,7 @@ from needs import needs
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.diffeqpy import ADAPTER, lacking, variables
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import OPTIONAL
+from sciml_bench.adapters.julia.optional_parts import OPTIONAL
 from sciml_bench.record.task import Cell
 
 PACKAGES = OPTIONAL["diffeqpy"]

@@ -11,7 +11,8 @@ import pytest
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.julia import ADAPTER, installation
-from sciml_bench.adapters.julia.installation import Installation, ManifestError, fingerprint, package_versions
+from sciml_bench.adapters.julia.installation import Installation
+from sciml_bench.adapters.julia.manifest import ManifestError, fingerprint, package_versions
 from sciml_bench.engine.limits import adapter_variables
 from sciml_bench.errors import StoreError
 from sciml_bench.planning.cells import choose

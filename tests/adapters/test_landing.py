@@ -11,8 +11,9 @@ from scipy.integrate import BDF, DOP853, RK45, Radau
 
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.registry import adapter
-from sciml_bench.adapters.scipy.integrators import Integrate, by_solve_ivp, integrate
-from sciml_bench.adapters.time_grid import Segment
+from sciml_bench.adapters.scipy.odeint import integrate
+from sciml_bench.adapters.scipy.solve_ivp import Integrate, by_solve_ivp
+from sciml_bench.adapters.segments import Segment
 from sciml_bench.analysis.advice.experience import way_of
 from sciml_bench.errors import UsageError
 from sciml_bench.planning.selection import Selection

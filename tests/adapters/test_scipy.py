@@ -12,8 +12,7 @@ from needs import skip_without
 from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.base import ProblemTraits
-from sciml_bench.adapters.scipy import ADAPTER
-from sciml_bench.adapters.scipy import system as sensitivity
+from sciml_bench.adapters.scipy import ADAPTER, sensitivities
 from sciml_bench.adapters.scipy.program import METHODS, build
 from sciml_bench.cli.main import main
 from sciml_bench.emit import source
@@ -112,7 +111,7 @@ def test_twenty_states_and_twenty_five_parameters_are_practical(method):
 def test_tolerances_of_sensitivities_follow_the_size_of_the_parameter():
     numbers = Numbers((1.0, 0.0), (2.0, 0.0), 0.0, 1.0, (1.0,), (), (1.0, 0.5), "parameters")
     atol = 1e-6 * np.array(numbers.atol_scale)
-    found = sensitivity.absolute_tolerance(atol, np.array(numbers.p), numbers)
+    found = sensitivities.absolute_tolerance(atol, np.array(numbers.p), numbers)
     np.testing.assert_allclose(found, [1e-6, 5e-7, 5e-7, 2.5e-7, 1e-6, 5e-7])
 
 

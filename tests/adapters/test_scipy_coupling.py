@@ -7,9 +7,7 @@ import pytest
 from adapters.test_scipy_matrices import POINT, full, prepared, scipy_program
 from needs import skip_without
 
-from sciml_bench.adapters.scipy import fields as coupling
-from sciml_bench.adapters.scipy import program as program_module
-from sciml_bench.adapters.scipy import system
+from sciml_bench.adapters.scipy import coupling, system
 from sciml_bench.adapters.scipy.program import Counts
 from sciml_bench.adapters.scipy.system import System
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -69,7 +67,7 @@ def test_the_choice_is_made_once_for_tolerances_of_about_the_same_size(monkeypat
     """For other parameters, or a tolerance that is a little different, nothing is solved twice."""
     program, theta = scipy_program("hires", "odeint"), np.array(catalog.load("hires").numbers().theta)
     program.gradient(program.prepare(theta, POINT))
-    monkeypatch.setattr(program_module, "cheaper", lambda *_: pytest.fail("chosen again"))
+    monkeypatch.setattr("sciml_bench.adapters.scipy.program.cheaper", lambda *_: pytest.fail("chosen again"))
     program.gradient(program.prepare(1.01 * theta, POINT))
     program.gradient(program.prepare(theta, Point(1.2 * POINT.rtol, POINT.atol)))
     with pytest.raises(pytest.fail.Exception):

@@ -13,8 +13,8 @@ from needs import imported
 
 from sciml_bench.adapters.base import ProblemTraits, Recipe
 from sciml_bench.adapters.scipy import ADAPTER
+from sciml_bench.adapters.scipy.point_order import arrangement
 from sciml_bench.adapters.scipy.program import build
-from sciml_bench.adapters.scipy.structure import arrangement
 from sciml_bench.cli.main import main
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.selection import Selection

@@ -11,8 +11,7 @@ from adapters.cells import source_task
 from needs import lacking, skip_without
 from scipy.sparse import issparse
 
-from sciml_bench.adapters.scipy import ADAPTER, newton
-from sciml_bench.adapters.scipy import newton as layout
+from sciml_bench.adapters.scipy import ADAPTER, layout, newton
 from sciml_bench.adapters.scipy.program import build
 from sciml_bench.adapters.scipy.structure import Structure, groups, narrowest, structure
 from sciml_bench.emit import source

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.adapters.time_grid import split
+from sciml_bench.adapters.segments import split
 from sciml_bench.record.task import Numbers
 
 

@@ -13,7 +13,7 @@ from stubs.models import FLAT, PERCEPTRON, SMALL
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import lacking_part
+from sciml_bench.adapters.julia.optional_parts import lacking_part
 from sciml_bench.planning.plan import Settings, make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection

@@ -13,7 +13,7 @@ from adapters.cells import build, one_state, source_task
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
-from sciml_bench.measure.protocol import Phases
+from sciml_bench.measure.phases import Phases
 from sciml_bench.measure.training import train
 from sciml_bench.record.codec import encode
 from sciml_bench.record.task import Cell, Training

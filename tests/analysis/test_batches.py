@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.reliability import batch_lines
+from sciml_bench.analysis.batch_outcomes import batch_lines
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import Trajectories
+from sciml_bench.record.trajectories import Trajectories
 
 
 def lines(*points):

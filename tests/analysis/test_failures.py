@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.failures import broken, cell_tally, failures, one_line, rerun_command
+from sciml_bench.analysis.cell_tally import cell_tally
+from sciml_bench.analysis.failures import broken, failures, one_line, rerun_command
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.retry_policy import RESULTS

@@ -19,7 +19,7 @@ from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.render import comparison as comparison_text
+from sciml_bench.render.comparison import comparison_head
 from sciml_bench.render.document import run_document
 from sciml_bench.render.html.page import report
 from sciml_bench.render.verification import lines
@@ -87,7 +87,7 @@ def test_mistake_8_nothing_looks_good_after_an_error(tmp_path: Path):
 def test_mistake_9_two_runs_are_said_to_be_no_common_blocks(tmp_path: Path):
     """Tools that run all of A and then all of B do not say what that means."""
     comparison = compare_runs(side(compared.run(tmp_path, "a")), side(compared.run(tmp_path, "b", seed=2)), band=0.05)
-    head = " ".join(comparison_text.head(comparison, 200))
+    head = " ".join(comparison_head(comparison, 200))
     assert "a change of the machine between them looks like one of the program" in head
 
 

@@ -10,9 +10,10 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
-from sciml_bench.analysis.rows import compare, tables
+from sciml_bench.analysis.row_tables import tables
+from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.analysis.tables import footnotes as remarks
+from sciml_bench.analysis.tables import footnotes
 from sciml_bench.stats.verdict import Verdict
 
 
@@ -158,14 +159,14 @@ def test_a_row_that_is_known_from_above_only_is_not_called_slower():
     assert gradient.judgement.verdict is Verdict.UNDECIDED
     ranked = ranking(shown[0].rows, "gradient", judged_of(shown[0]))
     assert ranked is not None
-    assert any("(known from above only)" in line for line in remarks.verdicts([ranked]))
+    assert any("(known from above only)" in line for line in footnotes.verdicts([ranked]))
 
 
 def test_sentences():
     (table,) = made_tables([1.0, 2.0])
     ranked = ranking(table.rows, "gradient", judged_of(table))
     assert ranked is not None
-    lines = list(remarks.verdicts([ranked]))
+    lines = list(footnotes.verdicts([ranked]))
     assert lines[0] == "gradient: fastest is diffrax m0 discrete jit; against it"
     assert lines[1].startswith("  slower     ")
     assert lines[1].endswith("diffrax m1 discrete jit")

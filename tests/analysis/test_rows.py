@@ -11,7 +11,7 @@ from stubs.reported import cell, plan, point, record
 from sciml_bench.analysis.rows import Time, compare
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 
 def compared(*records, cells=None):

@@ -11,7 +11,7 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
-from sciml_bench.analysis.tables.footnotes import scoring
+from sciml_bench.analysis.tables.scoring_notes import scoring
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Record
 from sciml_bench.record.scoring_rules import BY_COMPONENT

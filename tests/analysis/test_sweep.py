@@ -18,7 +18,7 @@ from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
-from sciml_bench.analysis.tables import sweep as sweep_text
+from sciml_bench.analysis.tables.sweep import notes, size_text, value_text
 from sciml_bench.charts.catalog import across
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -189,7 +189,7 @@ def test_memory_is_that_of_one_gradient_at_one_tolerance_and_not_told_where_the_
     assert held == {size: size * (RTOLS.index(table.target.rtol) + 1) * 2**18 for size in SIZES}
     assert found.power is not None
     assert found.power.exponent == pytest.approx(1.0, abs=0.01)
-    assert sweep_text.value_text(table, found.values[640.0]).endswith("MiB")
+    assert value_text(table, found.values[640.0]).endswith("MiB")
     tiny = summary(BOTH)
     for kept in tiny.cells.values():
         kept.processes = [dataclasses.replace(p, points=tuple(map(holding_little, p.points))) for p in kept.processes]
@@ -241,8 +241,8 @@ def test_two_sizes_give_no_exponent():
 def test_steps_of_a_batch_are_told_with_their_spread_over_trajectories():
     made = summary({ADJOINT: lambda n: 1.0}, over="batch")
     table = only(made, "steps")
-    assert sweep_text.value_text(table, row(table, ADJOINT).values[10.0]) == "20 (10 least, 15 mean)"
-    assert any("each trajectory takes its own steps" in note for note in sweep_text.notes(table))
+    assert value_text(table, row(table, ADJOINT).values[10.0]) == "20 (10 least, 15 mean)"
+    assert any("each trajectory takes its own steps" in note for note in notes(table))
 
 
 def test_curved_costs_are_told_with_the_slopes_at_both_ends():
@@ -262,7 +262,7 @@ def test_a_sweep_over_tolerances_takes_the_ladder():
     power = row(table, ADJOINT).power
     assert power is not None
     assert power.exponent == pytest.approx(0.1505, abs=1e-3)
-    assert [sweep_text.size_text(table.axis, size) for size in table.axis.sizes] == ["1e-4", "1e-6", "1e-8"]
+    assert [size_text(table.axis, size) for size in table.axis.sizes] == ["1e-4", "1e-6", "1e-8"]
 
 
 def test_json_has_it_unrounded():

@@ -12,9 +12,9 @@ import pytest
 
 import sciml_bench
 from sciml_bench import api
-from sciml_bench.analysis.selftest.figures import ROLES
+from sciml_bench.analysis.selftest.blocks import ROLES
 from sciml_bench.api import StoreError, UsageError
-from sciml_bench.execution import selftest as measuring
+from sciml_bench.execution import selftest
 from sciml_bench.published_claims.collection import find
 from sciml_bench.published_claims.ruling import Ruling
 
@@ -113,11 +113,11 @@ def test_the_machine_is_examined():
 
 
 def test_a_self_test_without_time_says_so_and_keeps_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def one_block(_chosen: object, _writer: object, measured: measuring.Measured, **options: object) -> None:
+    def one_block(_chosen: object, _writer: object, measured: selftest.Measured, **options: object) -> None:
         for name in ("solve", "gradient"):
             measured.times[name] = {role: {0: 1.0} for role in ROLES}
 
-    monkeypatch.setattr(measuring, "measure", one_block)
+    monkeypatch.setattr(selftest, "measure", one_block)
     with pytest.raises(UsageError, match="too little to tell"):
         api.selftest(0.1, out=tmp_path)
     (folder,) = (tmp_path / "selftest").iterdir()

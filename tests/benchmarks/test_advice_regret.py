@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.advice import experience
+from sciml_bench.analysis.advice import experience_file
 from sciml_bench.record.task import Cell
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -96,7 +96,7 @@ def test_the_page_of_regret_is_made_from_the_stored_runs(regret):
     root = BENCHMARKS.parent
     problems = regret.read(root / "results" / "exhaustive")
     assert (root / "docs" / "regret.md").read_text(encoding="utf-8") == regret.text_of(problems)
-    shipped = {item.problem: item for item in experience.shipped()}
+    shipped = {item.problem: item for item in experience_file.shipped()}
     assert shipped == {item.name: item.known for item in problems}
 
 

@@ -11,7 +11,7 @@ from stubs.suite import stub_adapter, stub_adapters
 from sciml_bench.adapters import conformance, registry
 from sciml_bench.adapters.conformance import Check
 from sciml_bench.adapters.conformance.checks import Status
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.host.extras import install_command
 
 
@@ -29,9 +29,9 @@ def finding(*statuses: Status):
 @pytest.mark.parametrize(
     ("statuses", "code"),
     [
-        ((Status.PASSED,), exits.OK),
-        ((Status.PASSED, Status.REFUSED), exits.OK),
-        ((Status.PASSED, Status.FAILED), exits.CHECK_FAILED),
+        ((Status.PASSED,), exit_codes.OK),
+        ((Status.PASSED, Status.REFUSED), exit_codes.OK),
+        ((Status.PASSED, Status.FAILED), exit_codes.CHECK_FAILED),
     ],
 )
 def test_exit_codes(cli, monkeypatch, statuses, code):
@@ -59,9 +59,9 @@ def test_all_checks_every_combination(cli, monkeypatch):
 
 def test_bad_input(cli, monkeypatch):
     assert "did you mean alpha?" in cli("adapter", "check", "alfa").err
-    assert cli("adapter", "check", "alpha", "-k", "nothing_like_this").code == exits.NOTHING_SELECTED
+    assert cli("adapter", "check", "alpha", "-k", "nothing_like_this").code == exit_codes.NOTHING_SELECTED
     away = stub_adapter("away", packages={"no_such_framework": "no-such-framework"}, extra="away")
     monkeypatch.setattr(registry, "_all", lambda: {**stub_adapters(), "away": away})
     done = cli("adapter", "check", "away")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert f"cannot be checked here: no-such-framework is not installed; run: {install_command('away')}" in done.err

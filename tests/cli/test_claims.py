@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.execution import claims, session
 from sciml_bench.execution.executor import Silent
 from sciml_bench.planning.plan import Plan
@@ -88,7 +88,7 @@ def only_run() -> Run:
 
 def test_a_claim_is_run_judged_and_told(cli):
     done = cli("claims", "run", write(fair_slow="wrong"), "--profile", "smoke", "--seed", "3")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "claims to run: X1 (about" in done.out
     assert "4 cells on 2 problems, 1 process each" in done.out
     assert "said: 1.1 times" in done.out
@@ -111,7 +111,7 @@ def test_a_claim_is_run_judged_and_told(cli):
     assert told["fair"]["ruling"] == "not testable here"
     assert "the slow side ended in inaccurate" in told["fair"]["reason"]
     assert cli("claims", "export", "--to", "csv").out.splitlines()[1].startswith("X1,solve,1.1")
-    assert cli("verify", str(run.folder)).code == exits.OK
+    assert cli("verify", str(run.folder)).code == exit_codes.OK
 
 
 def test_the_printed_rerun_command_measures_the_claim_again(cli):
@@ -120,7 +120,7 @@ def test_the_printed_rerun_command_measures_the_claim_again(cli):
     command = next(line for line in shown.out.splitlines() if "rerun:" in line).partition("sciml-bench ")[2]
     Path("X1.toml").unlink()
     again = cli(*command.split(), "--out", "again", "--json")
-    assert again.code == exits.OK, again.err
+    assert again.code == exit_codes.OK, again.err
     (first,), (second,) = ([path.name for path in Path(out).iterdir()] for out in ("results", "again"))
     assert first.endswith("_claim-X1_smoke")
     assert second.endswith("_claim-X1_smoke")
@@ -131,7 +131,7 @@ def test_several_processes_give_intervals(cli):
     # The truth of stub problems is that of the catalog's: where the gradient counts, theta must be the same.
     same = _with(write("X2", quantity="gradient"), '"parameters.a" = 0.6', '"parameters.a" = 0.5')
     done = cli("claims", "run", write(), same, "--profile", "quick", "--json")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     for told in done.json:
         assert told["published"]["processes"] == 3
         low, high = told["fair"]["interval"]
@@ -147,7 +147,7 @@ def test_what_is_left_out_is_told_with_its_reason(cli, monkeypatch):
     Path(lacking).write_text(text, encoding="utf-8")
     gpu = write("X4", needs='device = "cuda"\n')
     done = cli("claims", "run", lacking, gpu, write(), "--cpu", "--minutes", "0.001", "--profile", "smoke")
-    assert done.code == exits.NOTHING_SELECTED
+    assert done.code == exit_codes.NOTHING_SELECTED
     assert "not run: X3: There is no adapter for it." in done.out
     assert "not run: X4: it needs a GPU" in done.out
     assert "not run: X1: left out to stay within 0.001 minutes (--minutes): it takes about" in done.out
@@ -172,7 +172,7 @@ def known(cli, monkeypatch) -> None:
 @pytest.mark.usefixtures("known")
 def test_smoke_measures_the_claims_that_fit_into_ten_minutes_and_the_cheapest_first(cli):
     done = cli("claims", "run", "--cpu", "--profile", "smoke")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "claims to run: X9 (about 5.0 min)" in done.out
     assert "not run: C05: left out to stay within 10 minutes (--minutes): it takes about 6.7 min" in done.out
     done = cli("claims", "run", "--cpu", "--profile", "smoke", "--minutes", "12")
@@ -187,7 +187,7 @@ def sharing(name: str, slow: str) -> str:
 def test_claims_that_share_cells_have_one_run_and_each_its_ruling(cli):
     files = [sharing("X1", "finer"), sharing("X2", "wrong"), write("X3")]
     done = cli("claims", "run", *files, "--profile", "smoke", "--seed", "3")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "in one run, as they share cells: X1, X2" in done.out
     assert "X1: Fine against finer\nX2: Fine against finer\n" in done.out
     alone, shared = sorted(
@@ -202,16 +202,16 @@ def test_claims_that_share_cells_have_one_run_and_each_its_ruling(cli):
     assert told["X1"]["fair"]["ratio"] is not None
     assert "the slow side ended in inaccurate" in told["X2"]["fair"]["reason"]
     assert told["X1"]["published"]["ratio"] == told["X2"]["published"]["ratio"]
-    assert cli("verify", told["X1"]["run"]).code == exits.OK
+    assert cli("verify", told["X1"]["run"]).code == exit_codes.OK
     again = cli("claims", "run", files[0], "--profile", "smoke", "--seed", "3")
-    assert again.code == exits.OK
+    assert again.code == exit_codes.OK
     newest = {item["id"]: item["run"] for item in cli("claims", "report", "--json").json}
     assert newest["X1"] != newest["X2"] == told["X2"]["run"]
 
 
 def test_a_report_has_all_claims_in_one_table_and_compares_no_two(cli):
-    assert cli("claims", "run", write(), write("X2"), "--profile", "smoke").code == exits.OK
-    assert cli("report", *map(str, sorted(Path("results").iterdir())), "-o", "page.html").code == exits.OK
+    assert cli("claims", "run", write(), write("X2"), "--profile", "smoke").code == exit_codes.OK
+    assert cli("report", *map(str, sorted(Path("results").iterdir())), "-o", "page.html").code == exit_codes.OK
     page = Path("page.html").read_text(encoding="utf-8")
     overview = page[page.index('<section id="claims"') : page.index('<section class="run"')]
     for words in ("X1", "X2", "Fine against finer", "1.1×", "undecided", 'href="#r2"'):
@@ -244,10 +244,10 @@ def test_an_interrupted_series_goes_on_where_it_was(cli, monkeypatch):
 
     monkeypatch.setattr(session, "execute", interrupted)
     done = cli("claims", "run", *files, "--profile", "smoke")
-    assert done.code == exits.INTERRUPTED
+    assert done.code == exit_codes.INTERRUPTED
     assert "interrupted; resume with: sciml-bench" in done.err
     done = cli("claims", "run", *files, "--profile", "smoke")
-    assert done.code == exits.OK
+    assert done.code == exit_codes.OK
     assert len(list(Path("results").iterdir())) == 3
     assert len(calls) == 4
     assert calls[2] == calls[1]
@@ -256,9 +256,9 @@ def test_an_interrupted_series_goes_on_where_it_was(cli, monkeypatch):
 
 
 def test_wrong_use_is_told(cli):
-    assert cli("claims", "report").code == exits.USAGE
+    assert cli("claims", "report").code == exit_codes.USAGE
     assert "make one with `sciml-bench claims run`" in cli("claims", "report").err
-    assert cli("run", "--problem", "decay", "--adapter", "beta", "--profile", "smoke").code == exits.OK
+    assert cli("run", "--problem", "decay", "--adapter", "beta", "--profile", "smoke").code == exit_codes.OK
     assert "is not a run of a claim" in cli("claims", "report", only_run().folder.name).err
     unread = cli("claims", "run", _with(write(), "parameters.a", "parameters.q")).err
     assert "cannot be made from decay" in unread
@@ -277,7 +277,7 @@ def test_a_missing_framework_is_told_with_its_cure(cli, monkeypatch):
     adapter = stub_adapter("alpha", packages={"no_such_framework": "no-such-framework"}, extra="alpha")
     monkeypatch.setattr(registry, "_all", lambda: {"alpha": adapter})
     done = cli("claims", "run", write(), "--profile", "smoke", "--json")
-    assert done.code == exits.NOTHING_SELECTED
+    assert done.code == exit_codes.NOTHING_SELECTED
     assert "not run: X1: alpha: " in done.err
     assert "install" in done.err
     assert json.loads(done.out or "[]") == []
@@ -286,5 +286,5 @@ def test_a_missing_framework_is_told_with_its_cure(cli, monkeypatch):
 @pytest.mark.parametrize("command", ["run", "report", "export"])
 def test_commands_have_help_with_examples(cli, command: str):
     done = cli("claims", command, "--help")
-    assert done.code == exits.OK
+    assert done.code == exit_codes.OK
     assert "Examples:" in done.out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stubs import compared as stub
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 
 RESULTS = Path("results")
 
@@ -19,12 +19,12 @@ def made(name: str, **options) -> str:
 def test_nothing_slower_is_0_and_something_slower_is_1(cli):
     base, same, slow = made("base"), made("same", seed=2), made("slow", seed=3, factors=2.5)
     done = cli("compare", base, same)
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "0 slower, 0 faster, 0 undecided, 8 same  (NEW against BASE)" in done.out
     done = cli("compare", base, slow)
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert "8 slower" in done.out
-    assert cli("compare", slow, base).code == exits.OK
+    assert cli("compare", slow, base).code == exit_codes.OK
 
 
 def test_piped_output_is_one_line_per_cell_and_quantity(cli):
@@ -41,11 +41,11 @@ def test_json(cli):
 
 def test_the_band_decides_what_is_the_same(cli):
     base, new = made("base"), made("new", seed=2, factors=2.5)
-    assert cli("compare", base, new).code == exits.CHECK_FAILED
+    assert cli("compare", base, new).code == exit_codes.CHECK_FAILED
     close = made("close", seed=4, factors=1.15)
     assert "8 undecided" in cli("compare", base, close).out
     done = cli("compare", base, close, "--band", "30%")
-    assert done.code == exits.OK
+    assert done.code == exit_codes.OK
     assert "8 same" in done.out
 
 
@@ -53,10 +53,10 @@ def test_repeated_runs_find_what_two_runs_alone_do_not(cli):
     base, new = made("base"), made("new", seed=2, factors=1.3)
     again = [made(f"again-{seed}", seed=seed) for seed in (11, 12, 13)]
     alone = cli("compare", base, new)
-    assert (alone.code, "8 undecided" in alone.out) == (exits.OK, True)
+    assert (alone.code, "8 undecided" in alone.out) == (exit_codes.OK, True)
     assert "how far runs of the same program differ is not known here" in alone.out
     done = cli("compare", base, new, *(word for name in again for word in ("--repeated", name)))
-    assert done.code == exits.CHECK_FAILED, done.err
+    assert done.code == exit_codes.CHECK_FAILED, done.err
     assert "8 slower" in done.out
     assert "from 4 runs of the same software, 3 degrees of freedom" in done.out
 
@@ -72,28 +72,28 @@ def test_what_repeats_neither_is_refused_with_the_reason(cli):
     base, new = made("base"), made("new", seed=2)
     other = made("other", seed=3, environment={**stub.MACHINE, "packages": {"diffrax": "0.6.0"}})
     done = cli("compare", base, new, "--repeated", other)
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "repeats neither" in done.err
     assert "0.6.0" in done.err
     copied = cli("compare", base, new, "--repeated", base)
-    assert copied.code == exits.USAGE, "a difference of BASE and NEW is not one of repeated runs"
+    assert copied.code == exit_codes.USAGE, "a difference of BASE and NEW is not one of repeated runs"
     assert "it repeats nothing" in copied.err
     within = cli("compare", base, "--of", "diffrax", "--with", "scipy", "--repeated", new)
-    assert within.code == exits.USAGE
+    assert within.code == exit_codes.USAGE
 
 
 def test_a_lost_cell_is_1(cli):
     base = made("base")
     new = made("new", make=lambda _cell, _block: stub.failed_points())
     done = cli("compare", base, new)
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert "LOST: worked in BASE, not in NEW" in done.out
 
 
 def test_other_machines_are_refused_and_the_difference_is_shown(cli):
     other = {**stub.MACHINE, "cpu": {"model": "Another", "governor": "performance"}}
     done = cli("compare", made("base"), made("new", environment=other))
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "cannot be compared:\n  cpu.model: Some processor in BASE, Another in NEW\n" in done.err
     assert done.out == ""
 
@@ -101,7 +101,7 @@ def test_other_machines_are_refused_and_the_difference_is_shown(cli):
 def test_two_selections_of_one_run(cli):
     name = made("base", factors={stub.CELLS[1]: 3.0})
     done = cli("compare", name, "--of", "diffrax", "--with", "scipy")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "4 slower" in done.out
 
 
@@ -111,7 +111,7 @@ def test_damaged_lines_are_named_and_the_rest_is_compared(cli):
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([*lines[:3], lines[3][:100] + "\n", *lines[4:]]), encoding="utf-8")
     done = cli("compare", base, new)
-    assert done.code == exits.OK
+    assert done.code == exit_codes.OK
     assert f"left out: results/{new}/records.jsonl:4: " in done.err
     assert "8 same" in done.out
 
@@ -134,7 +134,7 @@ def test_damaged_lines_are_named_and_the_rest_is_compared(cli):
 def test_wrong_usage_is_one_clear_message(cli, words, said):
     names = {"base": made("base", blocks=1), "smoke": made("smoke", blocks=1, profile="smoke")}
     done = cli("compare", *(word.format(**names) for word in words))
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert said in done.err
     assert "Traceback" not in done.err
 
@@ -144,12 +144,12 @@ def test_a_run_without_times_is_no_proof_that_nothing_is_slower(cli, text):
     base, new = made("base"), made("new", seed=2)
     (RESULTS / new / "records.jsonl").write_text(text, encoding="utf-8")
     done = cli("compare", base, new)
-    assert done.code == exits.NOTHING_SELECTED
+    assert done.code == exit_codes.NOTHING_SELECTED
     assert done.err.endswith("nothing was compared: no cell has a time on both sides\n")
     assert "no time in NEW" in done.out
 
 
 def test_nothing_in_common(cli):
     done = cli("compare", made("base"), made("new", seed=2), "-k", "nothing_like_this")
-    assert done.code == exits.NOTHING_SELECTED
+    assert done.code == exit_codes.NOTHING_SELECTED
     assert done.err == "nothing to compare: no cell matches on both sides\n"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import main
 from sciml_bench.export import query
 from sciml_bench.export.views import insert_raw
@@ -31,7 +31,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path, write: str):
     target.write_text("old")
     link.symlink_to(target)
     if write == "export":
-        assert main(["export", str(RUN), "--to", "csv", "--summary", "-o", str(link)]) == exits.OK
+        assert main(["export", str(RUN), "--to", "csv", "--summary", "-o", str(link)]) == exit_codes.OK
     else:
         write_whole(link, "new")
     assert link.is_symlink()
@@ -57,7 +57,7 @@ def test_a_damaged_plan_does_not_hide_the_other_runs(tmp_path: Path, plan: str, 
     broken = tmp_path / "2030-01-01T00-00-00_broken"
     shutil.copytree(RUN, broken)
     (broken / "plan.json").write_bytes(plan.encode("latin-1"))
-    assert main(["list", "runs", "--out", str(tmp_path), "--json"]) == exits.OK
+    assert main(["list", "runs", "--out", str(tmp_path), "--json"]) == exit_codes.OK
     rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows[broken.name]["profile"] == "damaged"
     assert rows[RUN.name]["cells"] > 0
@@ -69,7 +69,7 @@ def test_a_damaged_record_does_not_stop_a_list(tmp_path: Path, line: str):
     shutil.copytree(RUN, run)
     with (run / "records.jsonl").open("a") as file:
         file.write(f"{line}\n")
-    assert main(["list", "runs", "--out", str(tmp_path)]) == exits.OK
+    assert main(["list", "runs", "--out", str(tmp_path)]) == exit_codes.OK
 
 
 FIT = (
@@ -84,24 +84,24 @@ def test_a_link_out_of_the_folder_shows_nothing_of_its_file(tmp_path: Path, caps
     secret.write_text("t,y\nhidden:x:0,1\n")
     (folder / "fit.toml").write_text(FIT.replace("t1 = 1", "t1 = 1\nsave = { times = [1.0] }"))
     (folder / "fit.csv").symlink_to(secret)
-    assert main(["describe", str(folder / "fit.toml")]) == exits.USAGE
+    assert main(["describe", str(folder / "fit.toml")]) == exit_codes.USAGE
     shown = capsys.readouterr().err
     assert "fit.csv is a link out of the folder of the problem file. Put the file itself there." in shown
     assert "hidden" not in shown
     (folder / "fit.csv").unlink()
     (folder / "fit.csv").symlink_to("fit.csv")
-    assert main(["describe", str(folder / "fit.toml")]) == exits.USAGE
+    assert main(["describe", str(folder / "fit.toml")]) == exit_codes.USAGE
     assert "fit.csv cannot be read" in capsys.readouterr().err
     # A link within the folder is a name like any other, and some installers link every file to a store.
     (folder / "fit.csv").unlink()
     (folder / "own.csv").write_text("t,y\n1,0.4\n")
     (folder / "fit.csv").symlink_to("own.csv")
-    assert main(["describe", str(folder / "fit.toml")]) == exits.OK
+    assert main(["describe", str(folder / "fit.toml")]) == exit_codes.OK
     installed = tmp_path / "installed"
     installed.mkdir()
     for name in ("fit.toml", "fit.csv"):
         (installed / name).symlink_to(folder / name)
-    assert main(["describe", str(installed / "fit.toml")]) == exits.OK
+    assert main(["describe", str(installed / "fit.toml")]) == exit_codes.OK
 
 
 @pytest.mark.parametrize("what", ["problem", "data", "records"])
@@ -112,7 +112,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, what: str, cap
     path = {"problem": problem, "data": tmp_path / "fit.csv", "records": run / "records.jsonl"}[what]
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    assert main(["show", str(run)] if what == "records" else ["describe", str(problem)]) == exits.USAGE
+    assert main(["show", str(run)] if what == "records" else ["describe", str(problem)]) == exit_codes.USAGE
     assert "is not a regular file" in capsys.readouterr().err
 
 
@@ -142,7 +142,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, what: str, cap
 def test_a_large_file_is_refused_at_once(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "large.toml"
     path.write_text(f'spec = 1\nname = "large"\ntitle = "Large"\nsuite = "pde"\n[time]\nt1 = 1\n{text}\n')
-    assert main(["describe", str(path)]) == exits.USAGE
+    assert main(["describe", str(path)]) == exit_codes.USAGE
     assert message in capsys.readouterr().err
 
 
@@ -187,7 +187,7 @@ def test_a_title_cannot_control_a_terminal(tmp_path: Path, capsys: pytest.Captur
         'spec = 1\nname = "one"\ntitle = "red \\u001b[31m\\u202e text"\ntags = ["\\u0007bell"]\n[time]\nt1 = 1\n'
         '[states]\ny = 1\n[equations]\ny = "-y"\n'
     )
-    assert main(["describe", str(path)]) == exits.OK
+    assert main(["describe", str(path)]) == exit_codes.OK
     shown = capsys.readouterr().out
     assert "red [31m text" in shown
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
@@ -205,11 +205,11 @@ def test_a_line_too_long_for_a_record_is_left_out(
     shutil.copytree(RUN, run)
     records = (RUN / "records.jsonl").read_text(encoding="utf-8")
     (run / "records.jsonl").write_text(f"[{'1,' * longest}1]\n{records}", encoding="utf-8")
-    assert main(["query", "select count(*) as points from points", str(run), "--csv"]) == exits.OK
+    assert main(["query", "select count(*) as points from points", str(run), "--csv"]) == exit_codes.OK
     printed = capsys.readouterr()
     assert printed.out == "points\n162\n"
     assert "left out, since they hold no record: 1 lines" in printed.err
-    assert main(["verify", str(run)]) == exits.CHECK_FAILED
+    assert main(["verify", str(run)]) == exit_codes.CHECK_FAILED
     assert "INVALID lines: every line is a record" in capsys.readouterr().out
     assert [number for number, _ in jsonl.numbered_lines(run / "records.jsonl")] == list(range(1, 56))
 
@@ -237,7 +237,7 @@ main()
 def test_a_link_to_itself_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     loop = tmp_path / "loop.csv"
     loop.symlink_to(loop)
-    assert main(["export", str(RUN), "--to", "csv", "--summary", "-o", str(loop)]) == exits.USAGE
+    assert main(["export", str(RUN), "--to", "csv", "--summary", "-o", str(loop)]) == exit_codes.USAGE
     assert "Too many levels of symbolic links" in capsys.readouterr().err
     assert loop.is_symlink()
 
@@ -257,10 +257,10 @@ def test_a_plan_of_another_shape_is_named_and_stops_no_plan(
     kept = json.loads((RUN / "plan.json").read_text(encoding="utf-8"))
     (broken / "plan.json").write_text(json.dumps({**kept, **plan}))
     for command in ("show", "report", "verify"):
-        assert main([command, str(broken)]) == exits.USAGE
+        assert main([command, str(broken)]) == exit_codes.USAGE
         assert "plan.json is damaged: '" in capsys.readouterr().err
     words = ["robertson", "--adapter", "scipy", "--profile", "smoke", "--out", str(tmp_path)]
-    assert main(["plan", *words]) == exits.OK
+    assert main(["plan", *words]) == exit_codes.OK
 
 
 @pytest.mark.parametrize("name", ["environment.json", "environments/abc.json"])
@@ -273,7 +273,7 @@ def test_a_pipe_in_the_place_of_an_environment_is_refused(
     (run / name).parent.mkdir(exist_ok=True)
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
-    assert main([command, str(run)]) in (exits.OK, exits.CHECK_FAILED, exits.USAGE)
+    assert main([command, str(run)]) in (exit_codes.OK, exit_codes.CHECK_FAILED, exit_codes.USAGE)
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -282,7 +282,7 @@ def test_a_device_in_the_place_of_records_answers_no_question(tmp_path: Path, ca
     shutil.copytree(RUN, run)
     (run / "records.jsonl").unlink()
     (run / "records.jsonl").symlink_to("/dev/zero")
-    assert main(["query", "select count(*) from records", str(run)]) == exits.USAGE
+    assert main(["query", "select count(*) from records", str(run)]) == exit_codes.USAGE
     assert "is not a regular file" in capsys.readouterr().err
 
 
@@ -294,14 +294,14 @@ def commanded(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def test_an_output_that_is_full_is_no_failed_check():
     with Path("/dev/full").open("w") as full:
         done = commanded("verify", str(RUN), stdout=full)
-    assert done.returncode == exits.USAGE
+    assert done.returncode == exit_codes.USAGE
     assert done.stderr.strip() == "ERROR: the output cannot be written: No space left on device"
 
 
 def test_a_locale_without_utf_8_gets_what_it_can_show():
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = commanded("show", str(RUN), stdout=subprocess.PIPE, env={**os.environ, **plain})
-    assert done.returncode == exits.OK
+    assert done.returncode == exit_codes.OK
     assert done.stderr == ""
 
 
@@ -310,8 +310,8 @@ def test_records_whose_checksums_were_taken_away_are_named(tmp_path: Path, capsy
     first, *others = (stored / "records.jsonl").read_text(encoding="utf-8").splitlines()
     bare = [f"{line[: line.rindex(',')]}}}" for line in (first, *others)]
     for lines_now, code, said in (
-        ([first, bare[1], *others[1:]], exits.CHECK_FAILED, "it has no checksum, and a line before it has one"),
-        (bare, exits.OK, "it has no checksum"),
+        ([first, bare[1], *others[1:]], exit_codes.CHECK_FAILED, "it has no checksum, and a line before it has one"),
+        (bare, exit_codes.OK, "it has no checksum"),
     ):
         run = tmp_path / f"run{code}"
         shutil.copytree(stored, run, ignore=shutil.ignore_patterns("*.html", "*.png"))
@@ -323,7 +323,7 @@ def test_records_whose_checksums_were_taken_away_are_named(tmp_path: Path, capsy
 def test_a_missing_function_is_refused_with_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "angle.toml"
     path.write_text(FIT.replace('"-y"', '"atan2(y, 1)"').partition("[loss]")[0])
-    assert main(["describe", str(path)]) == exits.USAGE
+    assert main(["describe", str(path)]) == exit_codes.USAGE
     assert "angle.toml:9: " in capsys.readouterr().err
 
 
@@ -332,7 +332,7 @@ def test_a_bad_problem_does_not_stop_a_good_one(tmp_path: Path, capsys: pytest.C
     good.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"good"'))
     bad.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"bad"').replace('"-y"', '"-sign(y - 1/2)"'))
     words = ["--adapter", "scipy", "--method", "rk45", "--profile", "smoke", "--out", str(tmp_path / "runs")]
-    assert main(["run", str(bad), str(good), *words]) in (exits.OK, exits.BROKEN_CELLS)
+    assert main(["run", str(bad), str(good), *words]) in (exit_codes.OK, exit_codes.BROKEN_CELLS)
     run = next((tmp_path / "runs").glob("2*"))
     records = [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
     assert "ok" in {record["outcome"] for record in records if record["cell"]["problem"] == "good"}
@@ -344,5 +344,5 @@ def test_part_of_a_run_is_shown_as_json(tmp_path: Path, count: int, capsys: pyte
     shutil.copytree(RUN, run, ignore=shutil.ignore_patterns("*.html", "*.png"))
     records = (run / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (run / "records.jsonl").write_text("".join(records[:count]), encoding="utf-8")
-    assert main(["show", str(run), "--json"]) == exits.OK
+    assert main(["show", str(run), "--json"]) == exit_codes.OK
     json.loads(capsys.readouterr().out, parse_constant=pytest.fail)

@@ -11,7 +11,7 @@ from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import Installation
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.errors import UsageError
 from sciml_bench.execution.planning import planned
 from sciml_bench.planning.selection import Selection
@@ -110,7 +110,7 @@ def test_the_cure_of_a_broken_environment_names_it(tmp_path: Path):
 @pytest.mark.parametrize("name", ["../x", "a/b", "a@b", "-x", " "])
 def test_a_name_that_is_no_name_is_refused(cli, name: str):
     done = cli("julia", "status", "--name", name)
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "letters, digits" in done.err
 
 

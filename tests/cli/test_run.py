@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from stubs.suite import problem_text
 
-from sciml_bench.cli import machine
-from sciml_bench.cli import options as exits
-from sciml_bench.engine import local as running
+from sciml_bench.cli import exit_codes, machine
+from sciml_bench.engine import local
 from sciml_bench.engine.interface import OneByOne, UnitEnded
 from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding, Status
@@ -34,7 +33,7 @@ def cell(method: str, adapter: str = "alpha", problem: str = "decay") -> str:
 
 def test_a_suite_is_measured_and_reported(cli):
     done = cli("stiff", *SMOKE)
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "profile smoke: 2 cells on 1 problem, 1 process each" in done.out
     finished = [line for line in done.out.splitlines() if line.startswith("[")]
     assert [line.split("]")[0] for line in finished] == ["[1/2", "[2/2"]
@@ -59,7 +58,7 @@ def test_suite_verbs_are_aliases_of_run(cli):
 
 def test_blocks_give_one_process_per_cell_and_block(cli):
     done = cli("run", "--cell", cell("fine"), "--profile", "quick", "--json")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     (measured,) = done.json["problems"][0]["cells"]
     assert measured["processes"] == 3
     assert measured["point_outcomes"] == {"ok": 3 * len(profile_named("quick").rtols)}
@@ -76,7 +75,7 @@ def test_json_goes_to_stdout_and_everything_else_to_stderr(cli):
 def test_a_problem_of_ones_own(cli):
     Path("mine.toml").write_text(problem_text("mine"), encoding="utf-8")
     done = cli("run", "mine.toml", *SMOKE)
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "mine: Decay" in done.out
     assert only_run().folder.name.endswith("_mine_smoke")
 
@@ -96,7 +95,7 @@ def test_a_problem_with_a_training_is_trained(cli):
     """Both adapters train the same way from the same start, so their curves and their ends are the same."""
     Path("mine.toml").write_text(problem_text("mine") + TRAINING, encoding="utf-8")
     done = cli("run", "mine.toml", *SMOKE)
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "training: 10 steps of sgd (learning rate 0.5) from the same start, at rtol 1e-6" in done.out
     assert [line for line in done.out.splitlines() if line.startswith("[") and line.endswith(", training 10/10")]
     run = only_run()
@@ -116,7 +115,7 @@ def test_a_changed_training_is_another_run(cli):
     path = Path("mine.toml")
     for rate in ("0.5", "0.6"):
         path.write_text(problem_text("mine") + TRAINING.replace("0.5", rate), encoding="utf-8")
-        assert cli("run", "mine.toml", *SMOKE).code == exits.OK
+        assert cli("run", "mine.toml", *SMOKE).code == exit_codes.OK
     runs = [Run.open(folder) for folder in Path("results").iterdir()]
     assert len(runs) == 2
     hashes = {record.training.settings.hash for run in runs for record in run.records() if record.training}
@@ -126,7 +125,7 @@ def test_a_changed_training_is_another_run(cli):
 def test_honest_failures_are_results(cli):
     """Timeouts and their like say something about the solver: the suite has done its work."""
     done = cli("run", "--cell", f"{cell('stuck')},{cell('wrong')},{cell('hangs')}", *SMOKE, "--timeout", "2")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "2 failed (" in done.out
     assert "inaccurate 1" in done.out
     assert "timeout 1" in done.out
@@ -144,7 +143,7 @@ def test_the_printed_rerun_command_reruns_that_cell(cli):
 
 def test_a_crash_gives_exit_code_3_and_the_others_still_run(cli):
     done = cli("run", "--cell", f"{cell('dies')},{cell('fine')}", *SMOKE)
-    assert done.code == exits.BROKEN_CELLS
+    assert done.code == exit_codes.BROKEN_CELLS
     assert "1 cell measured, 1 failed (crash 1)" in done.out
     assert "SIGSEGV" in done.out
 
@@ -160,7 +159,7 @@ def test_what_is_settled_to_fail_is_not_run_again(cli):
 
 def interrupt_after(monkeypatch, n_cells: int) -> None:
     """Press Ctrl-C when this many processes have finished."""
-    measure, seen = running.measure_group, []
+    measure, seen = local.measure_group, []
 
     def measured(*arguments, **options):
         for measurement in measure(*arguments, **options):
@@ -169,18 +168,18 @@ def interrupt_after(monkeypatch, n_cells: int) -> None:
             seen.append(None)
             yield measurement
 
-    monkeypatch.setattr(running, "measure_group", measured)
+    monkeypatch.setattr(local, "measure_group", measured)
 
 
 def test_an_interrupted_run_is_continued_by_the_same_command(cli, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_after(patch, 1)
         done = cli("stiff", *SMOKE)
-    assert done.code == exits.INTERRUPTED
+    assert done.code == exit_codes.INTERRUPTED
     assert "interrupted; resume with: sciml-bench stiff --profile smoke" in done.err
     assert "1 not run yet" in done.out
     again = cli("stiff", *SMOKE)
-    assert again.code == exits.OK
+    assert again.code == exit_codes.OK
     assert "resuming" in again.err
     assert "1 of 2 processes to run" in again.out
     assert "[2/2]" in again.out
@@ -199,7 +198,7 @@ def test_new_starts_anew(cli, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_after(patch, 1)
         cli("stiff", *SMOKE)
-    assert cli("stiff", *SMOKE, "--new").code == exits.OK
+    assert cli("stiff", *SMOKE, "--new").code == exit_codes.OK
     assert len(list(Path("results").iterdir())) == 2
 
 
@@ -218,15 +217,15 @@ def test_another_environment_does_not_continue_it(cli, monkeypatch):
     environment = only_run().folder / "environment.json"
     environment.write_text(json.dumps(json.loads(environment.read_text()) | {"python": "2.7"}))
     refused = cli("stiff", *SMOKE, "--resume")
-    assert refused.code == exits.USAGE
+    assert refused.code == exit_codes.USAGE
     assert "was made in another environment" in refused.err
-    assert cli("stiff", *SMOKE).code == exits.OK
+    assert cli("stiff", *SMOKE).code == exit_codes.OK
     assert len(list(Path("results").iterdir())) == 2
 
 
 def test_nothing_to_resume(cli):
     done = cli("stiff", *SMOKE, "--resume")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "nothing to resume in results: no unfinished run of this plan was found" in done.err
 
 
@@ -246,7 +245,7 @@ def test_a_hangup_that_is_ignored_stays_ignored(cli, heeds_interrupts):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGHUP))
     timer.start()
-    assert cli("run", "--cell", cell("fine"), *SMOKE).code == exits.OK
+    assert cli("run", "--cell", cell("fine"), *SMOKE).code == exit_codes.OK
     timer.join()
 
 
@@ -256,7 +255,7 @@ def test_a_signal_leaves_a_valid_run_and_no_worker(cli, number, heeds_interrupts
     timer.start()
     done = cli("run", "--cell", cell("hangs"), *SMOKE, "--timeout", "60")
     timer.cancel()
-    assert done.code == exits.INTERRUPTED
+    assert done.code == exit_codes.INTERRUPTED
     assert "1 not run yet" in done.out
     assert list(only_run().records()) == []
 
@@ -313,15 +312,15 @@ def test_a_lost_unit_is_named_and_has_its_exit_code(cli, monkeypatch):
     monkeypatch.setattr("sciml_bench.cli.run.check_cluster", lambda *_: None)
     monkeypatch.setattr("sciml_bench.cli.run.engine_of", lambda *_: Losing())
     done = cli("stiff", *SMOKE, "--engine", "slurm")
-    assert done.code == exits.BROKEN_CELLS
+    assert done.code == exit_codes.BROKEN_CELLS
     assert "lost: 000-decay: its node burned down" in done.err
 
 
 def test_a_dry_run_needs_a_cluster_and_writes_nothing(cli):
     done = cli("stiff", *SMOKE, "--dry-run")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "add --engine slurm or dask" in done.err
     done = cli("stiff", *SMOKE, "--engine", "dask", "--dry-run")
-    assert done.code == exits.OK
+    assert done.code == exit_codes.OK
     assert done.out == "1 task, each a block of one problem\n"
     assert not Path("results").exists()

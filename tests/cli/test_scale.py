@@ -11,8 +11,8 @@ from stubs.suite import labelled, problem_text, stub_adapter
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Method, Recipe
-from sciml_bench.cli import options as exits
-from sciml_bench.engine import local as running
+from sciml_bench.cli import exit_codes
+from sciml_bench.engine import local
 from sciml_bench.record.run_folder import Run
 from sciml_bench.spec import load_problem
 
@@ -41,7 +41,7 @@ def only_run() -> Run:
 
 def test_a_sweep_over_batches_is_measured_and_told(sweeping):
     done = sweeping(*BATCH, "--method", "modest")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "3 cells on 3 problems" in done.out
     assert "decay over batch: 3 sizes (1, 4, 16)" in done.out
     assert "time per gradient against trajectories, at a relative tolerance of 1e-8" in done.out
@@ -80,7 +80,7 @@ def test_show_tells_the_same(sweeping):
 
 def test_a_batch_too_large_for_memory_is_an_outcome_and_the_run_goes_on(sweeping):
     done = sweeping(*BATCH, "--method", "modest,hungry", "--memory-limit", "400M")
-    assert done.code == exits.BROKEN_CELLS
+    assert done.code == exit_codes.BROKEN_CELLS
     assert "out_of_memory 1" in done.out
     assert "5 cells measured, 1 failed (out_of_memory 1)" in done.out
     rows = [line.split() for line in done.out.splitlines() if line.startswith("alpha")]
@@ -90,7 +90,7 @@ def test_a_batch_too_large_for_memory_is_an_outcome_and_the_run_goes_on(sweeping
 
 
 def test_an_interrupted_sweep_is_continued_by_the_same_command(sweeping, monkeypatch):
-    measure, seen = running.measure_group, []
+    measure, seen = local.measure_group, []
 
     def measured(*arguments, **options):
         for measurement in measure(*arguments, **options):
@@ -100,9 +100,9 @@ def test_an_interrupted_sweep_is_continued_by_the_same_command(sweeping, monkeyp
             yield measurement
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "measure_group", measured)
+        patch.setattr(local, "measure_group", measured)
         done = sweeping(*BATCH, "--method", "modest")
-    assert done.code == exits.INTERRUPTED
+    assert done.code == exit_codes.INTERRUPTED
     assert f"interrupted; resume with: sciml-bench {' '.join(BATCH)}" in done.err
     assert "not run yet" in done.out
     again = sweeping(*BATCH, "--method", "modest")
@@ -114,7 +114,7 @@ def test_an_interrupted_sweep_is_continued_by_the_same_command(sweeping, monkeyp
 def test_a_sweep_over_tolerances_needs_no_variants(sweeping):
     words = ("--over", "tolerance", "--values", "1e-3,1e-5,1e-7", "--profile", "smoke", "--method", "modest")
     done = sweeping("scale", "decay", *words)
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert "decay over tolerance: 3 sizes (1e-3, 1e-5, 1e-7)" in done.out
     assert "time per gradient against rtol" in done.out
     assert not (only_run().folder / "problems").exists()
@@ -124,7 +124,7 @@ def test_a_file_of_ones_own(sweeping):
     Path("mine.toml").write_text(problem_text("mine"), encoding="utf-8")
     for words in (("--over", "batch", "--values", "1,2,4"), ("--over", "tolerance")):
         done = sweeping("scale", "mine.toml", *words, "--profile", "smoke", "--method", "modest")
-        assert done.code == exits.OK, done.err
+        assert done.code == exit_codes.OK, done.err
         assert f"mine over {words[1]}" in done.out
 
 
@@ -174,7 +174,7 @@ def test_over_parameters_every_kind_of_gradient_of_one_method_is_taken(sweeping)
 )
 def test_what_cannot_be_swept_is_refused_before_anything_runs(sweeping, words, complaint):
     done = sweeping("scale", *words)
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert complaint in done.err
     assert not Path("results").exists()
 
@@ -183,5 +183,5 @@ def test_a_variant_that_does_not_load_is_named_by_its_base(sweeping):
     text = problem_text("mine").replace("[parameters]\na = 0.5\nb = 2", "[constants]\na = 0.5\nb = 2")
     Path("mine.toml").write_text(text, encoding="utf-8")
     done = sweeping("scale", "mine.toml", "--over", "batch", "--values", "1,2,4")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "mine.toml with batch 2: gradients of a batch are with respect to parameters" in done.err

@@ -13,9 +13,9 @@ from stubs.points import changed
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
-from sciml_bench.analysis.selftest.figures import ROLES
-from sciml_bench.cli import options as exits
-from sciml_bench.execution import selftest as selftesting
+from sciml_bench.analysis.selftest.blocks import ROLES
+from sciml_bench.cli import exit_codes
+from sciml_bench.execution import selftest
 from sciml_bench.host.lock import host_lock
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.record import read_records
@@ -56,15 +56,15 @@ def fake(monkeypatch):
         noisy = ("other_load: something else ran",) if len(tasks) in state["disturbed"] else ()
         return stub_measurement(points=(point,), noisy=noisy)
 
-    monkeypatch.setattr(selftesting, "measure_group", measured)
-    monkeypatch.setattr(selftesting, "time", clock)
-    monkeypatch.setattr(selftesting, "workload", stub_workload)
+    monkeypatch.setattr(selftest, "measure_group", measured)
+    monkeypatch.setattr(selftest, "time", clock)
+    monkeypatch.setattr(selftest, "workload", stub_workload)
     return state, tasks
 
 
-def stub_workload() -> selftesting.Workload:
+def stub_workload() -> selftest.Workload:
     sampling = Sampling(warm_up_calls=1, steady_calls=30, steady_s=0.0, max_steady_calls=30, perturbation=1e-6)
-    return selftesting.Workload(stub_task(points=(Point(1e-6, 1e-6),), sampling=sampling), "5bec")
+    return selftest.Workload(stub_task(points=(Point(1e-6, 1e-6),), sampling=sampling), "5bec")
 
 
 def folder() -> Path:
@@ -74,7 +74,7 @@ def folder() -> Path:
 
 def test_a_good_machine_passes_and_its_figures_are_kept(cli, fake):
     done = cli("selftest", "--minutes", "2")
-    assert done.code == exits.OK, done.err
+    assert done.code == exit_codes.OK, done.err
     assert done.out.startswith("PASSED\n")
     assert (folder() / "figures.json").is_file()
     records = list(read_records(folder() / "records.jsonl"))
@@ -105,7 +105,7 @@ def test_a_disturbed_block_counts(cli, fake):
 def test_a_noisy_machine_does_not_pass(cli, fake):
     fake[0]["spread"] = 0.5
     done = cli("selftest", "--minutes", "2", "--json")
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert not done.json["passed"]
     assert done.json["found"]["slower-10"]["count"] < 0.9 * done.json["found"]["slower-10"]["total"]
 
@@ -113,7 +113,7 @@ def test_a_noisy_machine_does_not_pass(cli, fake):
 def test_interrupting_keeps_what_there_is(cli, fake):
     fake[0]["stop_after"] = 90
     done = cli("selftest", "--minutes", "2")
-    assert done.code == exits.INTERRUPTED
+    assert done.code == exit_codes.INTERRUPTED
     assert done.out.startswith("PASSED, but interrupted\n")
     assert "22 blocks" in done.out
 
@@ -121,13 +121,13 @@ def test_interrupting_keeps_what_there_is(cli, fake):
 def test_interrupted_too_early(cli, fake):
     fake[0]["stop_after"] = 9
     done = cli("selftest")
-    assert done.code == exits.INTERRUPTED
+    assert done.code == exit_codes.INTERRUPTED
     assert "interrupted, too early for figures: 2 complete blocks were measured" in done.err
 
 
 def test_too_little_time_to_tell(cli, fake):
     done = cli("selftest", "--minutes", "0.1")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert (
         "too little to tell: 1 complete blocks were measured, at least 12 are needed, 3 of each order; "
         "give more --minutes" in done.err
@@ -137,13 +137,13 @@ def test_too_little_time_to_tell(cli, fake):
 def test_two_at_a_time_are_refused(cli, fake, tmp_path):
     with host_lock(label="the other one", path=tmp_path / "host.lock"):
         done = cli("selftest")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "another benchmark runs on this host" in done.err
 
 
 def test_the_workload_is_sampled_as_a_published_table_is():
     """Else its figures would not hold for such a table."""
-    task = selftesting.workload().task
+    task = selftest.workload().task
     standard = profile_named("standard").sampling
     assert task.sampling == dataclasses.replace(standard, warm_up_s=0.0)
     assert len(task.points) == 1
@@ -152,7 +152,7 @@ def test_the_workload_is_sampled_as_a_published_table_is():
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "soon"])
 def test_wrong_minutes(cli, minutes):
-    assert cli("selftest", "--minutes", minutes).code == exits.USAGE
+    assert cli("selftest", "--minutes", minutes).code == exit_codes.USAGE
 
 
 def test_its_figures_head_reports(cli, fake):
@@ -170,9 +170,9 @@ def test_its_figures_head_reports(cli, fake):
 
 def test_real_processes_are_measured(cli, monkeypatch):
     """One block, in workers."""
-    monkeypatch.setattr(selftesting, "workload", stub_workload)
+    monkeypatch.setattr(selftest, "workload", stub_workload)
     done = cli("selftest", "--minutes", "0.001")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     records = list(read_records(folder() / "records.jsonl"))
     assert len(records) == 4
     assert all(record.outcome == "ok" for record in records), [record.message for record in records]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.record.run_folder import Run
 
 STUDY = ("run", "--problem", "decay", "--profile", "quick")
@@ -22,7 +22,7 @@ def test_units_carried_out_elsewhere_make_the_run_that_one_machine_makes(cli):
     assert [path.stem for path in units] == ["000-decay", "001-decay", "002-decay"]
     for path in reversed(units):
         done = cli("worker", "--unit", str(path), "--out", f"shards/{path.stem}")
-        assert done.code == exits.OK, done.err
+        assert done.code == exit_codes.OK, done.err
         assert "[4/4] ok" in done.out
     first = cli("merge", "shards/001-decay", "-o", str(run))
     assert "still missing: 2 of 3 units: 000-decay, 002-decay" in first.out
@@ -45,7 +45,7 @@ def test_units_carried_out_elsewhere_make_the_run_that_one_machine_makes(cli):
 
 def test_the_same_command_says_what_is_left_to_do(cli):
     first = cli(*STUDY, "--engine", "files")
-    assert first.code == exits.OK
+    assert first.code == exit_codes.OK
     assert "units to carry out: 3" in first.out
     assert "sciml-bench worker --unit" in first.out
     run, units = handed_over(cli)
@@ -64,7 +64,7 @@ def test_a_unit_that_was_changed_is_not_carried_out(cli):
     data["jobs"][0]["task"]["source"] = "raise SystemExit"
     units[0].write_text(json.dumps(data))
     done = cli("worker", "--unit", str(units[0]), "--out", "shard")
-    assert (done.code, done.out) == (exits.USAGE, "")
+    assert (done.code, done.out) == (exit_codes.USAGE, "")
     assert done.err.startswith(f"ERROR: {units[0]} was changed after it was written.")
     assert not Path("shard").exists()
     assert list(Run.open(run).records()) == []
@@ -75,8 +75,8 @@ def test_what_does_not_belong_to_the_run_is_refused_in_one_line(cli):
     cli("worker", "--unit", str(units[0]), "--out", "a")
     cli("worker", "--unit", str(units[0]), "--out", "b")
     done = cli("merge", "a", "b", "-o", str(run))
-    assert (done.code, done.out) == (exits.USAGE, "")
+    assert (done.code, done.out) == (exit_codes.USAGE, "")
     assert len(done.err.splitlines()) == 1
     assert "both measured block 0 of decay" in done.err
-    assert cli("merge", "a", "-o", "nowhere").code == exits.USAGE
+    assert cli("merge", "a", "-o", "nowhere").code == exit_codes.USAGE
     assert list(Run.open(run).records()) == []

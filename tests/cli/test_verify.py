@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sciml_bench.cli import options as exits
-from sciml_bench.verification.evidence import edition
+from sciml_bench.cli import exit_codes
+from sciml_bench.verification.rules import edition
 
 SMOKE = ("--profile", "smoke")
 
@@ -29,13 +29,13 @@ def change(**changes: Any) -> None:
 @pytest.fixture
 def measured(cli):
     """A smoke run of two cells."""
-    assert cli("stiff", *SMOKE).code == exits.OK
+    assert cli("stiff", *SMOKE).code == exit_codes.OK
     return cli
 
 
 def test_our_own_untouched_run_is_valid(measured):
     done = measured("verify")
-    assert done.code == exits.OK, done.out
+    assert done.code == exit_codes.OK, done.out
     assert f"VALID: 2 records by {len(edition().rules)} rules" in done.out
     assert "so it is never compared" in done.out
     assert "planned 112 = measured 2 + failed 0 + skipped 110" in done.out
@@ -47,14 +47,14 @@ def test_failures_are_valid_results(cli):
     labels = ",".join(f"decay/alpha/{method}/discrete/eager/float64/cpu" for method in ("stuck", "wrong", "dies"))
     cli("run", "--cell", labels, *SMOKE)
     done = cli("verify", "--all")
-    assert done.code == exits.OK, done.out
+    assert done.code == exit_codes.OK, done.out
     assert done.out.count("  VALID    decay/") == 3
 
 
 def test_a_tampered_run_gives_exit_code_1_and_the_rule(measured):
     change(environment_hash="0")
     done = measured("verify", str(run_folder()))
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert "INVALID environment: known environment" in done.out
     assert "INVALID: 1 of 2 records" in done.out
 
@@ -62,7 +62,7 @@ def test_a_tampered_run_gives_exit_code_1_and_the_rule(measured):
 def test_json(measured):
     change(seed=1)
     done = measured("verify", run_folder().name, "--json")
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert [record["verdict"] for record in done.json["records"]] == ["INVALID", "VALID"]
     assert [breach["rule"] for breach in done.json["breaches"]][:2] == ["changed", "inputs"]
 
@@ -74,24 +74,24 @@ def test_times_that_were_changed_by_hand_are_found(measured):
     thirds = json.dumps([ns // 3 + 1 for ns in json.loads(samples)], separators=(",", ":"))
     path.write_text("\n".join([first.replace(samples, thirds), *others]) + "\n", encoding="utf-8")
     done = measured("verify", "--all")
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert "INVALID changed: records as they were written" in done.out
     # It is still read: a record without a checksum, of an earlier version, has none.
-    assert measured("show").code == exits.OK
+    assert measured("show").code == exit_codes.OK
 
 
 def test_an_interrupted_run_is_not_complete(measured):
     path = run_folder() / "records.jsonl"
     path.write_text(path.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
     done = measured("verify")
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert "INVALID complete" in done.out
     assert "has no record in block 0" in done.out
 
 
 def test_a_run_without_records(measured):
     (run_folder() / "records.jsonl").unlink()
-    assert measured("verify").code == exits.CHECK_FAILED
+    assert measured("verify").code == exit_codes.CHECK_FAILED
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_a_run_without_records(measured):
 def test_a_plan_of_another_kind_is_one_clear_error(measured, text, said):
     (run_folder() / "plan.json").write_text(text, encoding="utf-8")
     done = measured("verify")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert said in done.err
     assert "Traceback" not in done.err
 
 
 def test_no_run(cli):
-    assert cli("verify").code == exits.USAGE
-    assert cli("verify", "nowhere").code == exits.USAGE
+    assert cli("verify").code == exit_codes.USAGE
+    assert cli("verify", "nowhere").code == exit_codes.USAGE

@@ -12,7 +12,7 @@ import pytest
 from stubs.uv_program import use_uv
 
 from sciml_bench.analysis.releases.releases import Change, Found
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.releases import Releases
 from sciml_bench.errors import UsageError
 from sciml_bench.host import environments
@@ -56,7 +56,7 @@ def test_releases_are_measured_in_their_environments(cli):
 )
 def test_what_cannot_be_compared_is_said(cli, words: tuple[str, ...], message: str):
     done = cli("versions", *words, "--profile", "smoke")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert message in done.err
 
 
@@ -91,7 +91,7 @@ def test_the_release_that_made_a_way_slower_is_found(cli, monkeypatch):
     runs = searched(monkeypatch, "1.3")
     done = cli("versions", "library==1.0..2.0", "decay", "--adapter", "alpha", "--profile", "quick")
     assert done.out == "slower since library 1.3, the last good one is 1.2\n"
-    assert done.code == exits.CHECK_FAILED
+    assert done.code == exit_codes.CHECK_FAILED
     assert "searching for the release: alpha euler forward eager, gradient" in done.err
     assert "1.2: good" in done.err
     assert runs == [("1.0", "2.0"), ("1.0", "1.2", "2.0"), ("1.0", "1.3", "2.0")]
@@ -132,7 +132,7 @@ def test_nothing_is_searched_if_nothing_is_worse(cli, monkeypatch):
     runs = searched(monkeypatch, "3.0")
     done = cli("versions", "library==1.0..2.0", "decay", "--adapter", "alpha")
     assert done.out == "nothing is slower or broken in 2.0\n"
-    assert done.code == exits.OK
+    assert done.code == exit_codes.OK
     assert len(runs) == 1
 
 
@@ -152,18 +152,18 @@ def test_releases_come_from_the_index_in_order(monkeypatch):
 
 def test_environments_are_made_listed_and_removed(cli):
     made = cli("env", "make", "older", "library==1.0")
-    assert made.code == exits.OK, made.err
+    assert made.code == exit_codes.OK, made.err
     assert made.out.startswith("older: Python 3")
     assert "older: library==1.0; Python 3" in cli("env", "list").out
     assert cli("env", "list", "--json").json[0]["requirements"] == ["library==1.0"]
-    assert cli("env", "remove", "older").code == exits.OK
+    assert cli("env", "remove", "older").code == exit_codes.OK
     assert "no environments" in cli("env", "list").err
-    assert cli("env", "remove", "older").code == exits.USAGE
+    assert cli("env", "remove", "older").code == exit_codes.USAGE
 
 
 def test_a_damaged_environment_does_not_hide_the_others(cli):
     for name in ("one", "two"):
-        assert cli("env", "make", name, "library==1.0").code == exits.OK
+        assert cli("env", "make", name, "library==1.0").code == exit_codes.OK
     (environments.folder() / "one" / "environment.json").write_text("[]")
     done = cli("env", "list")
     assert "two: library==1.0" in done.out
@@ -172,5 +172,5 @@ def test_a_damaged_environment_does_not_hide_the_others(cli):
 
 def test_an_environment_of_nothing_is_refused(cli):
     done = cli("env", "make", "empty")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "name a package" in done.err

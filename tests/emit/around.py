@@ -11,8 +11,8 @@ from emit.networks import module
 from flint import arb
 
 from sciml_bench.references.engine.around import Around
-from sciml_bench.references.engine.case import ObservedLoss
 from sciml_bench.references.engine.numbers import precision
+from sciml_bench.references.engine.observed_loss import ObservedLoss
 from sciml_bench.spec.model import Problem
 
 Values = tuple[np.ndarray, float]

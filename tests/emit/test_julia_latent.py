@@ -14,7 +14,6 @@ from stubs.latents import controlled, latent, stochastic
 from stubs.measured import measured
 
 from sciml_bench.emit import source
-from sciml_bench.emit.julia import latent as emitter
 from sciml_bench.errors import UsageError
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem, symbol
@@ -101,6 +100,6 @@ def test_only_what_is_used_of_lux_is_imported(tmp_path: Path) -> None:
 
 
 def test_more_data_than_a_source_text_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emitter, "MOST_NUMBERS", 879)
+    monkeypatch.setattr("sciml_bench.emit.julia.latent.MOST_NUMBERS", 879)
     with pytest.raises(UsageError, match="880 numbers as data of its trajectories, more than the 879"):
         source(catalog.load("latent-ode"), "julia")

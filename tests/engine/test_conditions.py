@@ -18,7 +18,8 @@ from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
 from sciml_bench.host import conditions, nvidia
 from sciml_bench.host.conditions import Counters, state_now
-from sciml_bench.host.nvidia import DeviceWatch, Gpu
+from sciml_bench.host.device_watch import DeviceWatch
+from sciml_bench.host.nvidia import Gpu
 from sciml_bench.record.task import Cell
 
 BEFORE = Counters(100.0, 5000.0, 1000.0, 10.0, 500.0, 300.0, 200.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.host.processors import choose_cpus, pinned
+from sciml_bench.host.affinity import choose_cpus, pinned
 
 
 def make_system(folder: Path, cores: dict[int, str]) -> Path:

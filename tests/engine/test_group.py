@@ -11,8 +11,7 @@ import psutil
 import pytest
 from stubs.tasks import stub_task
 
-from sciml_bench.engine import group as engine
-from sciml_bench.engine.group import measure_group
+from sciml_bench.engine.group import measure_cell, measure_group
 from sciml_bench.engine.limits import Limits
 from sciml_bench.host.conditions import Counters
 from sciml_bench.measure.protocol import Enter, Event, Waits
@@ -56,7 +55,7 @@ def test_steady_loops_alternate_in_slices(tmp_path: Path):
 
 
 def test_a_group_is_measured_as_its_cells_are_alone():
-    alone = engine.measure_cell(task(), PATIENT)
+    alone = measure_cell(task(), PATIENT)
     first, second = measure_group([task(), task()], PATIENT)
     for together in (first, second):
         assert set(together.phases_ns) == set(alone.phases_ns)
@@ -139,7 +138,7 @@ def test_events_name_the_member_and_waiting_is_not_told():
 
 
 def test_energy_needs_whole_loops(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(engine, "measures_energy", lambda _task: True)
+    monkeypatch.setattr("sciml_bench.engine.group.measures_energy", lambda _task: True)
     assert [measurement.waited_s for measurement in measure_group([task(), task()], PATIENT)] == [0.0, 0.0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sciml_bench.host.conditions import disturbances
+from sciml_bench.host.disturbances import disturbances
 
 QUIET: dict[str, Any] = {
     "before": {

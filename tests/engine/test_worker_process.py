@@ -17,7 +17,7 @@ import pytest
 from stubs.models import model
 from stubs.tasks import stub_task
 
-from sciml_bench.engine import worker_process as watch
+from sciml_bench.engine import worker_process
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.process_tree import ProcessTree
@@ -140,7 +140,7 @@ def test_exit_status_is_told():
 
 
 def test_line_without_end_is_a_crash(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watch, "_MAX_LINE_BYTES", 10_000)
+    monkeypatch.setattr(worker_process, "_MAX_LINE_BYTES", 10_000)
     measurement = measured(READ_TASK + "while True: sys.stdout.write('x' * 1000)")
     assert measurement.message == "the worker wrote a line of more than 10000 bytes"
 
@@ -161,14 +161,14 @@ def test_crash_after_the_end_is_told_but_costs_nothing():
 
 
 def test_worker_that_cannot_exit_is_ended_but_costs_nothing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watch, "_EXIT_GRACE_S", 0.5)
+    monkeypatch.setattr(worker_process, "_EXIT_GRACE_S", 0.5)
     measurement = measured(tells(*POINTS, OK) + "time.sleep(600)")
     assert measurement.outcome is Outcome.OK
     assert measurement.message == "the worker did not exit within 0.5 s after its end"
 
 
 def test_closed_protocol_without_an_end_is_a_crash(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watch, "_EXIT_GRACE_S", 0.5)
+    monkeypatch.setattr(worker_process, "_EXIT_GRACE_S", 0.5)
     measurement = measured(READ_TASK + "os.close(1); time.sleep(600)")
     assert measurement.outcome is Outcome.CRASH
     assert "did not exit within 0.5 s in phase interpreter" in measurement.message
@@ -245,8 +245,8 @@ def test_time_limit_runs_from_the_last_event(monkeypatch: pytest.MonkeyPatch):
     def pass_time(_event: object) -> None:
         now[0] += 1.5
 
-    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
-    monkeypatch.setattr(watch, "Deadline", functools.partial(Deadline, now_s=lambda: now[0]))
+    monkeypatch.setattr(worker_process, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
+    monkeypatch.setattr(worker_process, "Deadline", functools.partial(Deadline, now_s=lambda: now[0]))
     lines = "".join(f"print({encode(Enter(name))!r}, flush=True)\n" for name in "abcdef")
     command = [sys.executable, "-S", "-c", READ_TASK + lines + tells(*POINTS, OK)]
     measurement = measure_cell(stub_task(), Limits(timeout_s=2.0), on_event=pass_time, command=command)
@@ -256,7 +256,7 @@ def test_time_limit_runs_from_the_last_event(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_worker_that_others_kept_from_its_processors_is_no_failure_of_its_solver(monkeypatch):
     seconds = itertools.count(0.0, 1000.0)
-    monkeypatch.setattr(watch, "used_now", lambda _cpus, _pids: Used(now := next(seconds), 0.1 * now))
+    monkeypatch.setattr(worker_process, "used_now", lambda _cpus, _pids: Used(now := next(seconds), 0.1 * now))
     measurement = measured(READ_TASK + "time.sleep(600)", Limits(timeout_s=0.6))
     assert measurement.outcome is Outcome.BUSY_TIMEOUT
     assert "others had them for the rest; the limit is 0.6 s" in measurement.message
@@ -265,7 +265,7 @@ def test_a_worker_that_others_kept_from_its_processors_is_no_failure_of_its_solv
 
 
 def test_a_worker_that_somebody_stopped_is_no_failure_of_its_solver(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watch, "_POLL_S", 0.02)
+    monkeypatch.setattr(worker_process, "_POLL_S", 0.02)
     measurement = measured(READ_TASK + "os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)", Limits(timeout_s=0.5))
     assert measurement.outcome is Outcome.BUSY_TIMEOUT
     assert "was stopped for" in measurement.message
@@ -281,8 +281,8 @@ def test_reports_that_waited_while_this_process_was_stopped_count(monkeypatch: p
         now[0] += 100.0
 
     monkeypatch.setattr(Deadline, "look", look_late)
-    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
-    monkeypatch.setattr(watch, "Deadline", functools.partial(Deadline, now_s=lambda: now[0]))
+    monkeypatch.setattr(worker_process, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
+    monkeypatch.setattr(worker_process, "Deadline", functools.partial(Deadline, now_s=lambda: now[0]))
     script = "".join(f"print({line!r}, flush=True)\n" for line in (*POINTS, OK))
     assert measured(script, Limits(timeout_s=5.0)).outcome is Outcome.OK
 

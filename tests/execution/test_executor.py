@@ -16,9 +16,10 @@ from sciml_bench.planning.plan import Plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
-from sciml_bench.record.record import Measurement, Record, counting_records
+from sciml_bench.record.record import Measurement, Record
 from sciml_bench.record.retry_policy import is_starved
 from sciml_bench.record.run_folder import Run
+from sciml_bench.record.supersession import counting_records
 from sciml_bench.record.task import Task, Training
 from sciml_bench.record.training import Trained
 

@@ -12,7 +12,7 @@ from stubs.points import changed
 
 from sciml_bench.analysis.advice.break_even import cost
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.explanation.loops import joules_per_call
+from sciml_bench.analysis.explanation.energy import joules_per_call
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.training import training_rows
 from sciml_bench.export.cells import COLUMNS, cell_rows

@@ -13,8 +13,7 @@ from stubs import drawn
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.render import latex as tex
-from sciml_bench.render import markdown as md
+from sciml_bench.render import latex, markdown
 
 HOSTILE = "\\input{/etc/passwd} $x^2$ & 50% #1 {a} ~ <b> | \"q\" 'p' `c`\n\\\\ é µ 中 🦜 --- _u_ ^"
 
@@ -34,7 +33,7 @@ def summary():
 
 
 def text_of(summary, price=None):
-    return "\n".join(tex.latex(Analysis(summary, Path("run")), price))
+    return "\n".join(latex.latex(Analysis(summary, Path("run")), price))
 
 
 def body(text):
@@ -87,11 +86,11 @@ def test_nothing_is_bold_in_a_run_that_is_not_compared():
     ],
 )
 def test_uncertainties_in_brackets(value, half, expected):
-    assert tex.with_uncertainty(value, half) == expected
+    assert latex.with_uncertainty(value, half) == expected
 
 
 def test_text_of_strangers_is_no_command():
-    escaped = tex.escaped(HOSTILE)
+    escaped = latex.escaped(HOSTILE)
     assert "\n" not in escaped
     left = re.sub(r"\\(text[a-z]+\{\}|[{}$&#%_]|char34)", "", escaped)
     left = left.replace("{}", "").replace("{-}", "")
@@ -104,7 +103,7 @@ def test_text_of_strangers_is_no_command():
 def test_it_compiles(which, summary, tmp_path):
     made = {"plain": summary, "strange": strange(), "smoke": drawn.summary(["robertson"], profile="smoke", blocks=1)}
     text = text_of(made[which], 2.5)
-    preamble = "\n".join(line.partition(": ")[2] if "In the" in line else line[2:] for line in tex.PREAMBLE)
+    preamble = "\n".join(line.partition(": ")[2] if "In the" in line else line[2:] for line in latex.PREAMBLE)
     document = f"\\documentclass{{article}}\n{preamble}\n\\begin{{document}}\n{text}\n\\end{{document}}\n"
     (tmp_path / "a.tex").write_text(document, encoding="utf-8")
     done = subprocess.run(
@@ -116,7 +115,7 @@ def test_it_compiles(which, summary, tmp_path):
 
 
 def test_markdown_has_the_rows_and_the_verdicts(summary):
-    text = "\n".join(md.markdown(Analysis(summary, Path("run")), 3.6))
+    text = "\n".join(markdown.markdown(Analysis(summary, Path("run")), 3.6))
     assert "### robertson: idiomatic" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in rows}
@@ -127,16 +126,16 @@ def test_markdown_has_the_rows_and_the_verdicts(summary):
 
 
 def test_markdown_of_strangers_is_no_markup():
-    text = "\n".join(md.markdown(Analysis(strange(), Path("run"))))
+    text = "\n".join(markdown.markdown(Analysis(strange(), Path("run"))))
     assert not re.search(r"(?<!\\)<b>|(?<!\\)`c|[^\\]\[", text)
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {9}
-    assert md.escaped("@someone #1 https://x.y [a](b)\n# b") == (
+    assert markdown.escaped("@someone #1 https://x.y [a](b)\n# b") == (
         "@\u200bsomeone \\#1 https:\u200b//x.y \\[a\\](b) \\# b"
     )
-    assert md.escaped("- a-b (c) 7.9e-10") == "\\- a-b (c) 7.9e-10"
+    assert markdown.escaped("- a-b (c) 7.9e-10") == "\\- a-b (c) 7.9e-10"
 
 
 def test_an_empty_run_has_no_tables():
     made = drawn.summary(blocks=0)
-    assert list(md.markdown(Analysis(made, Path("run")))) == []
+    assert list(markdown.markdown(Analysis(made, Path("run")))) == []
     assert "begin" not in text_of(made)

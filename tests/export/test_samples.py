@@ -13,7 +13,9 @@ from needs import imported
 from stubs import drawn
 from stubs.points import changed
 
-from sciml_bench.export.formats import guarded, write_csv, write_json, write_parquet
+from sciml_bench.export.csv_file import guarded, write_csv
+from sciml_bench.export.json_file import write_json
+from sciml_bench.export.parquet_file import write_parquet
 from sciml_bench.export.samples import COLUMNS, sample_rows
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult

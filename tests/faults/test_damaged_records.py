@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from faults.damage import changed, damaged
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import main
 
 RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
 ADAPTER = '"adapter":"scipy"'
-CODES = (exits.OK, exits.CHECK_FAILED, exits.USAGE)
+CODES = (exit_codes.OK, exit_codes.CHECK_FAILED, exit_codes.USAGE)
 
 
 @pytest.fixture(scope="module")

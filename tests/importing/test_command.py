@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.importing import as_problem_file
 from sciml_bench.cli.main import main
 from sciml_bench.execution import advising
@@ -24,12 +24,12 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_problem_file_is_printed_or_written(model: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["import", model]) == exits.OK
+    assert main(["import", model]) == exit_codes.OK
     printed = capsys.readouterr().out
     assert 'y2 = "p*y1"' in printed
-    assert main(["import", model, "-o", "decay.toml", "--y0", "2,0", "--t-span", "0,1"]) == exits.OK
+    assert main(["import", model, "-o", "decay.toml", "--y0", "2,0", "--t-span", "0,1"]) == exit_codes.OK
     assert "next: sciml-bench advise decay.toml" in capsys.readouterr().out
-    assert main(["describe", "decay.toml", "--json"]) == exits.OK
+    assert main(["describe", "decay.toml", "--json"]) == exit_codes.OK
     assert "2.0" in Path("decay.toml").read_text()
 
 
@@ -44,7 +44,7 @@ def test_a_problem_file_is_printed_or_written(model: str, capsys: pytest.Capture
     ],
 )
 def test_wrong_usage(model: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["import", *words]) == exits.USAGE
+    assert main(["import", *words]) == exit_codes.USAGE
     assert message in capsys.readouterr().err
 
 
@@ -52,15 +52,15 @@ def test_a_function_stands_for_a_problem(model: str, capsys: pytest.CaptureFixtu
     path = as_problem_file(model, Path("results"))
     assert path == str(Path("results/imported/decay.toml"))
     assert "wrote" in capsys.readouterr().err
-    assert main(["describe", path]) == exits.OK
-    assert main(["describe", model]) == exits.OK
+    assert main(["describe", path]) == exit_codes.OK
+    assert main(["describe", model]) == exit_codes.OK
     Path("shared.py").write_text("y0, p, t_span = [1.0, 0.0], [0.5], (0, 4)\ndef f(t, y, p):\n"
                                  "    r = p[0]*y[0]/(1 + y[0])\n    return [-r, r]\n")  # fmt: skip
-    assert main(["describe", "shared.py:f"]) == exits.OK
+    assert main(["describe", "shared.py:f"]) == exit_codes.OK
     said = capsys.readouterr()
     assert "  v1 = p*y1/(y1 + 1)\n" in said.out
     assert "wrote" in said.err
-    assert main(["plan", model, "--adapter", "scipy"]) == exits.OK
+    assert main(["plan", model, "--adapter", "scipy"]) == exit_codes.OK
     assert "wrote" in capsys.readouterr().err
     assert as_problem_file("robertson", Path("results")) == "robertson"
 
@@ -74,7 +74,7 @@ def test_a_function_competes_as_it_is(tmp_path, capsys, monkeypatch):
         "def rhs(t, y, p):\n    return [-p['a'] * y[0], p['a'] * y[0] - y[1]]\n",
         encoding="utf-8",
     )
-    assert main(["advise", "model.py:rhs", "--in", "scipy", "--json"]) == exits.OK
+    assert main(["advise", "model.py:rhs", "--in", "scipy", "--json"]) == exit_codes.OK
     found = json.loads(capsys.readouterr().out)
     assert found["sentences"][0].startswith("Take scipy ")
     (line,) = found["compared"]
@@ -82,5 +82,5 @@ def test_a_function_competes_as_it_is(tmp_path, capsys, monkeypatch):
     assert " differences eager, takes " in line
     assert line.endswith("times as long as the first way.")
     for folder in found["runs"]:
-        assert main(["verify", folder]) == exits.OK
+        assert main(["verify", folder]) == exit_codes.OK
         assert str(tmp_path) not in (tmp_path / folder / "plan.json").read_text(encoding="utf-8")

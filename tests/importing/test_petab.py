@@ -10,11 +10,11 @@ from importing.petab_files import objective, written
 from importing.sbml_models import apply, of, start
 from needs import skip_without
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import main
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_petab
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.spec import load_problem
 from sciml_bench.spec.model import Problem
 
@@ -132,14 +132,14 @@ def test_wrong_files_are_refused(tmp_path: Path, changes: dict[str, tuple[str, s
 
 def test_the_command_writes_the_files_next_to_the_problem(tmp_path, capsys):
     target = tmp_path / "decay.toml"
-    assert main(["import", str(written(tmp_path)), "-o", str(target)]) == exits.OK
+    assert main(["import", str(written(tmp_path)), "-o", str(target)]) == exit_codes.OK
     assert load_problem(target).conditions == ("low", "high")
     assert (tmp_path / "decay-measurements.csv").is_file()
     assert "the priors of 2 parameters" in capsys.readouterr().err
-    assert main(["import", str(tmp_path / "problem.yaml")]) == exits.USAGE
+    assert main(["import", str(tmp_path / "problem.yaml")]) == exit_codes.USAGE
 
 
 def test_a_problem_is_described_as_it_is(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["describe", str(written(tmp_path))]) == exits.OK
+    assert main(["describe", str(written(tmp_path))]) == exit_codes.OK
     assert "one for each condition: low, high" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_petab
 from sciml_bench.importing.petab.priors import truncated_prior
 from sciml_bench.importing.petab.tables import library
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.spec import load_problem
 
 P = np.array([0.5, 2.0, 0.2])

@@ -13,7 +13,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_petab
 from sciml_bench.importing.petab.equilibrium import settling_time
 from sciml_bench.importing.python.refusals import Unsupported
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.spec import load_problem
 from sciml_bench.spec.model import Problem
 

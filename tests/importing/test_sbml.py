@@ -24,14 +24,13 @@ from importing.sbml_models import (
 )  # fmt: skip
 from needs import skip_without
 
-from sciml_bench.cli import options as exits
+from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import main
 from sciml_bench.errors import ProblemError
 from sciml_bench.importing.evaluation import Evaluation
 from sciml_bench.importing.formula_text import text_of
 from sciml_bench.importing.importer import of_sbml
 from sciml_bench.importing.problem_text import written
-from sciml_bench.importing.sbml import mathematics as mathml
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.spec import load_problem
 
@@ -251,7 +250,7 @@ def function(name: str, body: str) -> str:
 
 def test_functions_that_call_each_other_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """fn(x) = f(n-1)(x) + f(n-1)(x), and f0(x) = x: 2^n parts."""
-    monkeypatch.setattr(mathml, "MOST_PARTS", 10_000)
+    monkeypatch.setattr("sciml_bench.importing.sbml.mathematics.MOST_PARTS", 10_000)
 
     def model(count: int) -> Path:
         bodies = [function("f0", "<ci> x </ci>")]
@@ -378,13 +377,13 @@ def test_scales_are_the_sizes_that_states_reach(tmp_path: Path):
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = write(tmp_path / "m.xml", *DECAY, BREAKS)
     target = tmp_path / "m.toml"
-    assert main(["import", str(path), "--t-span", "0,5", "-o", str(target)]) == exits.OK
-    assert main(["describe", str(target)]) == exits.OK
+    assert main(["import", str(path), "--t-span", "0,5", "-o", str(target)]) == exit_codes.OK
+    assert main(["describe", str(target)]) == exit_codes.OK
     assert "made, from SBML" in capsys.readouterr().out
     for words, message in (
         (["import", str(path)], "add --t-span"),
         (["import", str(path), "--t-span", "0,5", "--p", "1"], "own numbers"),
         (["advise", str(path)], "add --t-span 0,100"),
     ):
-        assert main(words) == exits.USAGE
+        assert main(words) == exit_codes.USAGE
         assert message in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 from stubs.latents import stochastic
 
 from sciml_bench.emit import invariants_source
-from sciml_bench.measure.scoring.solution import Invariants
+from sciml_bench.measure.scoring.invariants import Invariants
 from sciml_bench.spec import catalog, load_problem
 from sciml_bench.spec.model import Problem
 

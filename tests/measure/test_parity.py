@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sciml_bench.measure.scoring.solution import BOUNDS, gradient_parity, output_scores
-from sciml_bench.models.weights import directions
+from sciml_bench.measure.scoring.parity import BOUNDS, gradient_parity, output_scores
+from sciml_bench.models.directions import directions
 from sciml_bench.record.model_task import ModelTruth
 
 GRADIENT = np.linspace(-1.0, 2.0, 50)

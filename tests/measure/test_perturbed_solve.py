@@ -11,7 +11,7 @@ from stubs.tasks import draw, stub_task
 from sciml_bench.measure.protocol import End, Event, TrialDone, decode, encode
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PerturbedSolve
+from sciml_bench.record.perturbed_solve import PerturbedSolve
 from sciml_bench.record.task import Point
 
 POINTS = (Point(1e-4, 1e-4), Point(1e-6, 1e-6))

@@ -6,9 +6,9 @@ import pytest
 from stubs.tasks import stub_task
 
 from sciml_bench.host.processes.process import Clock
-from sciml_bench.measure import protocol as baton_module
-from sciml_bench.measure import sampling
-from sciml_bench.measure.protocol import Event, PhaseDone, PointDone, SharedTurnToken, TurnToken, Waits, decode, encode
+from sciml_bench.measure import protocol, sampling
+from sciml_bench.measure.protocol import Event, PhaseDone, PointDone, Waits, decode, encode
+from sciml_bench.measure.turn_token import SharedTurnToken, TurnToken
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.task import Point, Sampling, Task
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("light", "fake_time")
 
 @pytest.fixture
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baton_module.os, "_exit", lambda status: (_ for _ in ()).throw(SystemExit(status)))
+    monkeypatch.setattr(protocol.os, "_exit", lambda status: (_ for _ in ()).throw(SystemExit(status)))
 
 
 class SlowTurns:

@@ -10,7 +10,7 @@ import numpy as np
 from stubs.clock import FakeClock
 
 from sciml_bench.measure.sampling import Call, Loop, varied
-from sciml_bench.measure.steady import WarmUp
+from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.record.task import Sampling
 
 THETA = np.array([1.0])

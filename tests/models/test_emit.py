@@ -10,7 +10,7 @@ import pytest
 from stubs.models import TEXTS, model
 
 from sciml_bench.models.emit import EMITTERS, source_of
-from sciml_bench.models.load import load_declared
+from sciml_bench.models.load_declared import load_declared
 from sciml_bench.spec import catalog
 
 # Those of Lux and SimpleChains are Julia, see `test_lux` and `test_simplechains`.

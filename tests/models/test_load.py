@@ -12,7 +12,8 @@ import pytest
 from stubs.models import model
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.models.load import is_model_file, load_declared, load_model
+from sciml_bench.models.load import is_model_file, load_model
+from sciml_bench.models.load_declared import load_declared
 from sciml_bench.models.model import Model
 from sciml_bench.spec import catalog
 

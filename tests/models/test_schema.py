@@ -9,29 +9,29 @@ import jsonschema
 import pytest
 from stubs.models import TEXTS
 
-from sciml_bench.models.model import KINDS
-from sciml_bench.models.schema import schema
+from sciml_bench.models.layer import KINDS
+from sciml_bench.models.schema import model_schema
 from sciml_bench.spec import catalog
 
 NAMES = [name for name in catalog.names() if catalog.header(name).suite == "conventional"]
 
 
 def test_the_schema_is_a_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(model_schema())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_satisfies_it(name: str) -> None:
-    jsonschema.validate(tomllib.loads(catalog.path(name).read_text(encoding="utf-8")), schema())
+    jsonschema.validate(tomllib.loads(catalog.path(name).read_text(encoding="utf-8")), model_schema())
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_layer_of_every_kind_satisfies_it(name: str) -> None:
-    jsonschema.validate(tomllib.loads(TEXTS[name]), schema())
+    jsonschema.validate(tomllib.loads(TEXTS[name]), model_schema())
 
 
 def test_every_kind_of_layer_is_known() -> None:
-    kinds = {layer["properties"]["kind"]["const"] for layer in schema()["$defs"]["layer"]["oneOf"]}
+    kinds = {layer["properties"]["kind"]["const"] for layer in model_schema()["$defs"]["layer"]["oneOf"]}
     assert kinds == set(KINDS)
 
 
@@ -52,4 +52,4 @@ def test_every_kind_of_layer_is_known() -> None:
 def test_what_the_loader_refuses_does_not(wrong: dict[str, Any]) -> None:
     data = tomllib.loads(catalog.path("lenet-digits").read_text(encoding="utf-8"))
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**data, **wrong}, schema())
+        jsonschema.validate({**data, **wrong}, model_schema())

@@ -9,7 +9,8 @@ import pytest
 
 from sciml_bench.cli import model_reference
 from sciml_bench.models import truth
-from sciml_bench.models.forward import SAMPLES, disagreement, erf
+from sciml_bench.models.complex_steps import SAMPLES, disagreement
+from sciml_bench.models.error_function import erf
 from sciml_bench.models.load import load_model
 from sciml_bench.spec import catalog
 

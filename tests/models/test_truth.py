@@ -12,10 +12,11 @@ from stubs.models import FLAT, model
 
 from sciml_bench.errors import StoreError
 from sciml_bench.models import truth
-from sciml_bench.models.forward import EXTENDED, erf, losses, outputs
+from sciml_bench.models.directions import directions
+from sciml_bench.models.error_function import erf
+from sciml_bench.models.forward import EXTENDED, losses, outputs
 from sciml_bench.models.load import load_model
 from sciml_bench.models.samples import load_samples
-from sciml_bench.models.weights import directions
 from sciml_bench.record.model_task import DOUBLE
 from sciml_bench.record.model_task import EXTENDED as EXTENDED_KIND
 from sciml_bench.spec import catalog

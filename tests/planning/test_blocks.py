@@ -7,7 +7,8 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.planning.cells import Planned, blocks, input_seed
+from sciml_bench.planning.blocks import blocks, input_seed
+from sciml_bench.planning.cells import Planned
 from sciml_bench.record.task import Cell
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sciml_bench.errors import UsageError
-from sciml_bench.planning.selection import compile_keyword
+from sciml_bench.planning.keyword_expression import compile_keyword
 
 LABEL = "robertson/diffrax/kvaerno5/discrete/jit/float64/cpu"
 

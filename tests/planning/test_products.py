@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sciml_bench.planning.cells import count, labels, products
+from sciml_bench.planning.labels import count, labels, products
 
 
 def test_a_product_is_written_once():

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sciml_bench.cli.exit_codes import NOTHING_SELECTED
 from sciml_bench.cli.main import main
-from sciml_bench.cli.options import NOTHING_SELECTED
 from sciml_bench.published_claims.collection import claims
 
 STORED = Path(__file__).parents[2] / "results" / "claims"

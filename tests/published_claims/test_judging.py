@@ -18,7 +18,15 @@ from sciml_bench.published_claims.conditions import CONDITIONS
 from sciml_bench.published_claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.published_claims.ruling import Ruling
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.render.claims import document, latex, markdown, ratio_text, remarks, row, table
+from sciml_bench.render.claims import (
+    claim_remarks,
+    claim_row,
+    claims_csv,
+    claims_latex,
+    claims_markdown,
+    ratio_text,
+    ruling_document,
+)
 from sciml_bench.render.html.claim import claim_tables, under_test
 from sciml_bench.render.html.table import Places
 from sciml_bench.stats.ratio import Ratio
@@ -90,7 +98,7 @@ def test_fair_is_at_equal_achieved_accuracy():
     assert found.findings["fair"].ratio.estimate == pytest.approx(1.2, rel=0.05)
     assert found.findings["fair"].ruling is Ruling.SMALLER
     assert list(found.curves["fair"]) == [6.0]
-    assert "at 6 correct digits" in " ".join(remarks(found))
+    assert "at 6 correct digits" in " ".join(claim_remarks(found))
 
 
 def test_large_ratios_are_told_without_powers_of_ten():
@@ -100,7 +108,7 @@ def test_large_ratios_are_told_without_powers_of_ten():
 
 def test_a_table_keeps_the_whole_source_of_a_claim():
     found = measured(claim(), 12.0)
-    assert found.claim.origin.version in markdown([found])
+    assert found.claim.origin.version in claims_markdown([found])
 
 
 def test_a_cell_of_both_settings_is_read_at_the_stated_tolerances_as_published():
@@ -154,8 +162,8 @@ def test_a_side_that_fails_is_a_result_and_said_as_such(side: str):
 def test_a_single_process_is_undecided_with_the_ratio_seen():
     found = measured(claim(), 12.0, blocks=1, profile="smoke")
     assert found.findings["published"].ruling is Ruling.UNDECIDED
-    assert row(found)[2] == "12×"
-    assert document(found)["published"]["interval"] is None
+    assert claim_row(found)[2] == "12×"
+    assert ruling_document(found)["published"]["interval"] is None
 
 
 @pytest.mark.parametrize("quantity", ["steps", "backward_evaluations"])
@@ -194,15 +202,15 @@ def test_a_first_call_is_held_against_later_ones_of_its_process(quantity: str):
     assert found.findings["published"].ratio is not None
     assert found.findings["published"].ratio.estimate == pytest.approx(30.0, rel=1e-3)
     assert found.findings["fair"].reason.startswith("the cell ended in timeout in gradient")
-    assert document(found)["against_later"]
-    assert table([found]).splitlines()[1].startswith(f"C05,{quantity}/later,25,")
+    assert ruling_document(found)["against_later"]
+    assert claims_csv([found]).splitlines()[1].startswith(f"C05,{quantity}/later,25,")
 
 
 def test_likeness_is_judged_too():
     assert measured(claim(ratio=None, within=1.3), 1.1).findings["fair"].ruling is Ruling.CONFIRMED
     apart = measured(claim(ratio=None, within=1.3), 3.0)
     assert apart.findings["fair"].ruling is Ruling.LARGER
-    assert row(apart)[4].endswith(", julia ahead"), "the table says who"
+    assert claim_row(apart)[4].endswith(", julia ahead"), "the table says who"
 
 
 def test_an_interrupted_run_says_what_is_missing():
@@ -226,7 +234,7 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
         claim(), id="X1", origin=dataclasses.replace(find("C05").origin, citation="a|b & <i>c</i>")
     )
     found = [dataclasses.replace(measured(claim(), 12.0), claim=strange), untested(find("C10"), "it needs a GPU")]
-    text = markdown(found)
+    text = claims_markdown(found)
     assert len(text.splitlines()) == 4
     assert (
         "in the spirit of it: 1 differ (method), 2 unknown (machine, version); touching the ratio: method"
@@ -234,8 +242,8 @@ def test_tables_have_the_source_and_no_markup_of_strangers():
     )
     assert "<i>" not in text
     assert r"a\|b" in text
-    assert r"12$\times$ [11" in latex(found)
-    lines = table(found).splitlines()
+    assert r"12$\times$ [11" in claims_latex(found)
+    lines = claims_csv(found).splitlines()
     assert lines[0].startswith("claim,quantity,claimed")
     assert lines[1].startswith("X1,solve,10,,,11.998,11.6471,12.3595,confirmed,")
     assert ",in the spirit of it,method,method,machine version,quick," in lines[1]
@@ -303,12 +311,12 @@ def test_a_ruling_from_disturbed_processes_is_marked_wherever_it_is_shown(side: 
     assert "every process of a side was disturbed" in found.findings[name].reason
     assert found.findings[other].ruling is Ruling.CONFIRMED
     place = 3 if name == "published" else 5
-    assert row(found)[place].endswith(" †")
-    assert "6 of 12 processes were disturbed" in " ".join(remarks(found))
-    assert document(found)[name]["disturbed_processes"] == 6
-    assert markdown([found]).count("†") == 1
-    assert table([found]).count("†") == 1
-    assert table([found]).count("6 of 12 processes were disturbed") == 1
+    assert claim_row(found)[place].endswith(" †")
+    assert "6 of 12 processes were disturbed" in " ".join(claim_remarks(found))
+    assert ruling_document(found)[name]["disturbed_processes"] == 6
+    assert claims_markdown([found]).count("†") == 1
+    assert claims_csv([found]).count("†") == 1
+    assert claims_csv([found]).count("6 of 12 processes were disturbed") == 1
 
 
 def test_a_timeout_on_a_busy_machine_is_no_result_of_a_library():
@@ -329,7 +337,7 @@ def test_fair_is_read_at_every_digit_and_says_where_the_ruling_changes():
         "it depends on the accuracy: confirmed at 4 digits; smaller than claimed at 5 to 6 digits; the "
         "source's accuracy, if it were known, would decide"
     )
-    assert row(found)[4].endswith("× at 4–6 digits")
+    assert claim_row(found)[4].endswith("× at 4–6 digits")
 
 
 def test_an_accuracy_that_the_source_states_is_the_only_one():

@@ -16,7 +16,7 @@ from sciml_bench.host.environments import Environment
 from sciml_bench.published_claims.claim import OF_SEVERAL
 from sciml_bench.published_claims.collection import claims, find, folder
 from sciml_bench.published_claims.load import load_claim
-from sciml_bench.published_claims.schema import schema
+from sciml_bench.published_claims.schema import claim_schema
 from sciml_bench.published_claims.selection import needed, obstacle
 
 GOOD = folder() / "C05.toml"
@@ -144,7 +144,7 @@ def test_a_claim_about_releases_names_the_commands_that_make_their_environments(
     path = changed(tmp_path, 'adapter = "scipy"', 'adapter = "scipy@older"')
     path.write_text(path.read_text().replace("[published]", f"{ENVIRONMENTS}\n[published]"), encoding="utf-8")
     claim = load_claim(path)
-    assert jsonschema.validate(tomllib.loads(path.read_text()), schema()) is None
+    assert jsonschema.validate(tomllib.loads(path.read_text()), claim_schema()) is None
     assert claim.adapters == ("julia", "scipy@older", "scipy")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     command = "sciml-bench env make older scipy==1.15.0"
@@ -193,7 +193,7 @@ def test_a_first_call_against_later_ones_has_one_side(tmp_path: Path):
     assert claim.published is not None
     assert list(claim.published.sides) == ["cell"]
     assert claim.published.sides["cell"].rtol == 1e-4
-    assert list(jsonschema.Draft202012Validator(schema()).iter_errors(tomllib.loads(text))) == []
+    assert list(jsonschema.Draft202012Validator(claim_schema()).iter_errors(tomllib.loads(text))) == []
     path.write_text(text.replace("[published.cell]", "[published.fast]"), encoding="utf-8")
     with pytest.raises(ProblemError, match="unknown key 'fast'"):
         load_claim(path)
@@ -219,8 +219,8 @@ def test_no_claim_is_ruled_by_what_its_quantity_does_not_allow(name: str):
 
 
 def test_the_schema_knows_every_claim_and_refuses_what_the_loader_does():
-    validator = jsonschema.Draft202012Validator(schema())
-    jsonschema.Draft202012Validator.check_schema(schema())
+    validator = jsonschema.Draft202012Validator(claim_schema())
+    jsonschema.Draft202012Validator.check_schema(claim_schema())
     for claim in claims().values():
         assert list(validator.iter_errors(tomllib.loads(claim.path.read_text(encoding="utf-8")))) == [], claim.id
     text = GOOD.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from sciml_bench.published_claims.collection import find, keep, of_run
 from sciml_bench.published_claims.judging import Measurement, judged
 from sciml_bench.published_claims.load import load_claim
 from sciml_bench.published_claims.ruling import Ruling
-from sciml_bench.render.claims import row
+from sciml_bench.render.claims import claim_row
 
 FAIR_FAST, FAIR_SLOW = cell("fast", "julia", "p-fair"), cell("slow", "scipy", "p-fair")
 
@@ -36,7 +36,7 @@ def test_a_setting_that_changed_since_it_was_measured_has_no_ruling(tmp_path: Pa
     assert tested.claim.figure == which.figure, "what is known of the source is that of today"
     (found,) = judged([Measurement(tested.claim, summarise(told, []), tmp_path, tested.changed)])
     assert found.findings["published"].ruling is Ruling.OUTDATED
-    assert row(found)[3] == "not measured since its conditions changed"
+    assert claim_row(found)[3] == "not measured since its conditions changed"
     kept.write_text("claim = 1\n", encoding="utf-8")
     assert of_run(tmp_path, told)[0].changed == {"published", "fair"}
 

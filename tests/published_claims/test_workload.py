@@ -20,17 +20,11 @@ from sciml_bench.models.truth import stored as model_reference
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
-from sciml_bench.published_claims.collection import claims, find, together
+from sciml_bench.published_claims.collection import claims, find
+from sciml_bench.published_claims.joined_claims import together
 from sciml_bench.published_claims.load import load_claim
-from sciml_bench.published_claims.selection import (
-    FIRST_TARGETS,
-    in_order,
-    measuring,
-    needed,
-    obstacle,
-    trial,
-    write_workloads,
-)
+from sciml_bench.published_claims.selection import FIRST_TARGETS, in_order, measuring, needed, obstacle, trial
+from sciml_bench.published_claims.workloads import write_workloads
 from sciml_bench.record.task import CALLS, Cell, Point
 from sciml_bench.references.store import find as stored_reference
 from sciml_bench.spec import Problem, catalog

@@ -6,7 +6,8 @@ import dataclasses
 
 from stubs.records import stub_record
 
-from sciml_bench.record.record import Record, counting_records, supersedes
+from sciml_bench.record.record import Record
+from sciml_bench.record.supersession import counting_records, supersedes
 
 
 def record(cell_id: str, block: int, attempt: int, started_at: str = "2026-11-21T10:00:00") -> Record:

@@ -16,16 +16,11 @@ from stubs.tasks import stub_task
 
 from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import (
-    MAX_STORED_TRAJECTORIES,
-    GradientResult,
-    PointResult,
-    SolveResult,
-    Trajectories,
-)
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.record import SCHEMA, Measurement, Placement, Record, fields_of, read_records
 from sciml_bench.record.scoring_rules import SCORING_RULES
+from sciml_bench.record.trajectories import MAX_STORED_TRAJECTORIES, Trajectories
 
 
 def test_record_of_a_measurement():

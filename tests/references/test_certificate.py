@@ -19,7 +19,7 @@ from sciml_bench.references.check import _other_settings, check
 from sciml_bench.references.confirmation.agreement import COMPARE_BITS, slope_digits
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import precision
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.references.store import StoredReference, read, reference_path, stored_reference, write
 from sciml_bench.spec import catalog, load_problem
 from sciml_bench.spec.model import Problem

@@ -18,7 +18,7 @@ from sciml_bench.references.double_precision import (
     sudden_changes,
 )
 from sciml_bench.references.engine.case import Case
-from sciml_bench.references.progress import LimitReached, ReferenceFailure
+from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.references.truth import truth
 from sciml_bench.spec import Problem, catalog
 

@@ -11,7 +11,6 @@ from scipy import sparse
 from scipy.integrate import RK45, Radau
 
 from sciml_bench.record.probe import Probed, factor
-from sciml_bench.references import probe as probing
 from sciml_bench.references.probe import DENSE, EXPLICIT, FACTORED, FILE, Span, _work, probe, probed
 from sciml_bench.spec import catalog, load_problem
 
@@ -79,7 +78,7 @@ def test_what_cannot_be_evaluated_is_undecided(tmp_path, monkeypatch):
     def broken(_problem):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(probing, "spans", broken)
+    monkeypatch.setattr("sciml_bench.references.probe.spans", broken)
     assert probe(mine(tmp_path, "-k*y")) == Probed(None, None, 0, None)
 
 
@@ -114,7 +113,7 @@ def test_the_implicit_work_of_a_large_field_is_counted_with_a_sparse_jacobian(tm
 
 
 def test_bdf_takes_over_where_radau_ends_early(tmp_path, monkeypatch):
-    monkeypatch.setattr(probing, "IMPLICIT", 10)
+    monkeypatch.setattr("sciml_bench.references.probe.IMPLICIT", 10)
     found = probe(mine(tmp_path, "-k*(y - cos(t))", k="1e6"))
     assert found.suits_explicit is False
     assert found.implicit is not None
@@ -156,7 +155,7 @@ def test_a_finding_is_kept_and_a_changed_one_is_found_again(tmp_path, monkeypatc
     first = probed(problem)
     (kept,) = (tmp_path / "cache").rglob("*.json")
     calls = []
-    monkeypatch.setattr(probing, "probe", lambda problem, _first: calls.append(problem))
+    monkeypatch.setattr("sciml_bench.references.probe.probe", lambda problem, _first: calls.append(problem))
     assert probed(problem) == first
     assert not calls
     for broken in ("", "[]", "{}", json.dumps({**json.loads(kept.read_text()), "suits_explicit": False})):

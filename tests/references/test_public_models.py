@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.references.certificate import Certified
 from sciml_bench.references.diagnostics import character
 from sciml_bench.spec import Problem

@@ -12,14 +12,13 @@ import pytest
 from stubs.small_problems import ORBIT, Load
 
 from sciml_bench.errors import StoreError
-from sciml_bench.references import build
-from sciml_bench.references import truth as module
+from sciml_bench.references import batch_certificate, build
 from sciml_bench.references.certificate import Certified, certify
 from sciml_bench.references.cost import describe_s, estimate_s
 from sciml_bench.references.engine.case import Case
-from sciml_bench.references.progress import LimitReached, ReferenceFailure
+from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.references.store import cache_path, reference_path, stored_reference, write
-from sciml_bench.references.truth import truth
+from sciml_bench.references.truth import compute_apart, truth
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 
@@ -103,7 +102,7 @@ def test_published_digits_of_some_components_are_those_of_these(load: Load):
 
 @pytest.mark.parametrize(("name", "known"), [("beam", 10), ("medical-akzo-nobel", 10), ("kuramoto-sivashinsky", 4)])
 def test_published_tables_of_some_components_are_used(name: str, known: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "find", lambda _problem: None)
+    monkeypatch.setattr("sciml_bench.references.truth.find", lambda _problem: None)
     problem = catalog.load(name)
     found = truth(problem, affordable_s=0)
     assert found is not None
@@ -174,14 +173,14 @@ def test_time_that_others_use_strikes_no_limit(orbit: Problem, monkeypatch: pyte
 
 
 def test_a_solution_is_kept_where_only_its_gradient_is_not_certified(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
-    certified = build.certified
+    certified = batch_certificate.certified
 
     def refused(problem: Problem, say: Any, limit_s: float, gradients: bool, proof_s: float) -> Certified:
         if gradients:
             raise ReferenceFailure("adjoint and differences disagree")
         return certified(problem, say, limit_s, gradients, proof_s)
 
-    monkeypatch.setattr(build, "certified", refused)
+    monkeypatch.setattr(batch_certificate, "certified", refused)
     stored, missing = build.make(orbit)
     assert "adjoint and differences disagree" in missing
     assert "solution is certified" in missing
@@ -201,7 +200,7 @@ def test_what_has_no_certified_solution_either_fails_with_the_first_reason(load:
 
 def test_an_engine_that_dies_is_reported(orbit: Problem, monkeypatch: pytest.MonkeyPatch):
     said: list[str] = []
-    monkeypatch.setattr(module.sys, "executable", "/bin/false")
+    monkeypatch.setattr("sciml_bench.references.truth.sys.executable", "/bin/false")
     found = truth(orbit, announce=said.append)
     assert found is not None
     assert found.kind == "exact"
@@ -213,10 +212,10 @@ def test_a_computation_that_takes_long_says_how_far_it_is(orbit: Problem, monkey
     talker = tmp_path / "talker"
     talker.write_text("#!/bin/sh\nfor k in 1 2 3 4; do echo t = $k; done\necho given up >&2\n", encoding="utf-8")
     talker.chmod(0o755)
-    monkeypatch.setattr(module.sys, "executable", str(talker))
+    monkeypatch.setattr("sciml_bench.references.truth.sys.executable", str(talker))
     ticks = itertools.count(0.0, 4.0)
     said: list[str] = []
-    complaint = module.compute_apart(orbit, tmp_path / "x.json", 60.0, said.append, lambda: next(ticks))
+    complaint = compute_apart(orbit, tmp_path / "x.json", 60.0, said.append, lambda: next(ticks))
     assert complaint == "given up"
     assert said == ["t = 3, at most 60 s of processor time"]
 

@@ -13,7 +13,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.references.build import make
 from sciml_bench.references.certificate import certify
 from sciml_bench.references.engine.case import Case
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import to_double
 
 HEAD = """

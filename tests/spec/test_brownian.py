@@ -16,8 +16,8 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.selection import Selection
 from sciml_bench.spec import catalog, load_problem
-from sciml_bench.spec.language.locality import parts
-from sciml_bench.spec.tables.control import Brownian
+from sciml_bench.spec.language.noise import parts
+from sciml_bench.spec.tables.brownian import Brownian
 from sciml_bench.spec.variant import family
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.spec import keys, load
+from sciml_bench.spec.document import Document
 from sciml_bench.spec.keys import Choice, Flag, Key, Table, Whole
-from sciml_bench.spec.reader import Document
 from sciml_bench.spec.tables import batch, control, declarations, loss, networks, training
 
 MODULES = (batch, control, load, loss, networks, declarations, training)

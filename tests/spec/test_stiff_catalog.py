@@ -173,8 +173,6 @@ def test_robertson_gradient() -> None:
             assert found[row, problem.parameter_labels.index(label)] == pytest.approx(float(value), rel=1e-7)
 
 
-# --- Independent transcriptions: name -> (t1, y0, right-hand side with numbers in place of parameters) ---
-
 ONES = (1.0, 1.0, 1.0, 1.0)
 
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from sciml_bench.stats.front import PRIOR_DF, PRIOR_SD, AxisError, WorkPoint, axis_error, on_axis, relative, time_at
+from sciml_bench.stats.axis_error import PRIOR_DF, PRIOR_SD, AxisError, axis_error, on_axis, relative
+from sciml_bench.stats.front import WorkPoint, time_at
 from sciml_bench.stats.ratio import paired_ratio
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from sciml_bench.stats.verdict import adjusted
+from sciml_bench.stats.multiplicity import adjusted
 
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 

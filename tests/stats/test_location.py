@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats.noise import process_medians
 
-from sciml_bench.stats.location import Iterations, Method, centre, iterations
+from sciml_bench.stats.location import Method, centre
+from sciml_bench.stats.spread import Iterations, iterations
 
 durations = st.floats(min_value=1e-9, max_value=1e9)
 processes = st.lists(st.lists(durations, min_size=1, max_size=6).map(iterations), min_size=1, max_size=14)

@@ -9,8 +9,9 @@ import pytest
 from scipy import stats as scipy_stats
 from stats.noise import process_medians, times
 
-from sciml_bench.stats.location import centre, iterations
+from sciml_bench.stats.location import centre
 from sciml_bench.stats.ratio import Ratio, paired_ratio, unpaired_ratio
+from sciml_bench.stats.spread import iterations
 from sciml_bench.stats.verdict import Verdict, judge
 
 BLOCKS = 10

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.location import Iterations, Spread, iterations, process_median, spread, variation
+from sciml_bench.stats.spread import Iterations, Spread, iterations, process_median, spread, variation
 
 durations = st.floats(min_value=1e-3, max_value=1e15)
 

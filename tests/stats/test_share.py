@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.reliability import share, stability
+from sciml_bench.stats.proportion import share
+from sciml_bench.stats.reliability import stability
 
 counts = st.integers(0, 500)
 

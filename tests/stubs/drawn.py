@@ -16,7 +16,8 @@ from stubs.reported import cell_id, plan, record
 
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientResult, PerturbedSolve, PointResult, SolveResult, Steady
+from sciml_bench.record.perturbed_solve import PerturbedSolve
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult, Steady
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell, Point, Training

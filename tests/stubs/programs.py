@@ -21,8 +21,8 @@ import numpy as np
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task
+from sciml_bench.record.trajectories import Trajectories
 
 TIGHT = 1e-7
 """Programs that fail at some points only fail below this tolerance."""

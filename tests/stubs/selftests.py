@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from sciml_bench.analysis.selftest.figures import AGAIN, ROLES, SLOW_DOWNS
+from sciml_bench.analysis.selftest.blocks import AGAIN, ROLES, SLOW_DOWNS
 
 
 def drawn(

@@ -16,16 +16,18 @@ from stubs.tasks import TIMES, reference, stub_task
 
 from sciml_bench.measure.scoring.gradient import gradient_scores
 from sciml_bench.measure.scoring.solution import solve_scores
-from sciml_bench.planning.cells import Planned, blocks, input_seed
+from sciml_bench.planning.blocks import blocks, input_seed
+from sciml_bench.planning.cells import Planned
 from sciml_bench.planning.plan import plan_hash
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Placement, Record
 from sciml_bench.record.run_folder import environment_hash
-from sciml_bench.record.task import Cell, Task, Theta
+from sciml_bench.record.task import Cell, Task
+from sciml_bench.record.theta import Theta
 from sciml_bench.verification.evidence import read_lines
-from sciml_bench.verification.truth import KnownProblem
+from sciml_bench.verification.known_problem import KnownProblem
 from sciml_bench.verification.verify import Verification, verify
 
 SOURCE = "def rhs(t, y, p): ..."

@@ -11,13 +11,13 @@ from stubs.points import changed
 from stubs.records import stub_measurement
 from stubs.tasks import stub_task
 
-from sciml_bench.measure.scoring.solution import BOUNDS, gradient_parity, output_scores, slopes_of
-from sciml_bench.models.weights import directions
+from sciml_bench.measure.scoring.parity import BOUNDS, gradient_parity, output_scores, slopes_of
+from sciml_bench.models.directions import directions
 from sciml_bench.record.model_task import EXTENDED, ModelTruth
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Placement, Record
-from sciml_bench.verification import models as of_model
+from sciml_bench.verification import models
 
 GRADIENT = np.linspace(-1.0, 2.0, 500)
 OUTPUTS = np.array([[1.0, 2.0], [3.0, -4.0]])
@@ -67,7 +67,7 @@ def record(*points: PointResult, precision: str = "float32") -> Record:
 
 def found(*points: PointResult, precision: str = "float32") -> list[str]:
     judged = record(*points, precision=precision)
-    return [*of_model.accuracy(judged), *of_model.scores(judged, truth())]
+    return [*models.accuracy(judged), *models.scores(judged, truth())]
 
 
 def test_what_a_worker_leaves_is_right():

@@ -13,7 +13,7 @@ import pytest
 from stubs.verifiable import MadeRun, known_decay, made_run
 
 from sciml_bench.render.verification import lines
-from sciml_bench.verification.evidence import Severity, edition
+from sciml_bench.verification.rules import Severity, edition
 from sciml_bench.verification.verify import IDS, Verification, verification_document
 
 

@@ -12,8 +12,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of CasADi, without importing it.
-
 SOLVERS: dict[str, tuple[str, dict[str, Any]]] = {
     "cvodes_bdf": ("cvodes", {}),
     "cvodes_adams": ("cvodes", {"linear_multistep_method": "adams", "nonlinear_solver_iteration": "functional"}),

@@ -23,7 +23,7 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
 from sciml_bench.adapters.casadi.integration import adjoint, slopes, solution
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.time_grid import split
+from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 

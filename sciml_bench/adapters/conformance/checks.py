@@ -14,8 +14,6 @@ from sciml_bench.adapters.base import Gradient, Program, Solution
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import GRADIENT, SOLVE, Task
 
-# Result of one conformance check.
-
 
 class Status(StrEnum):
     """Outcome of a check. A cell that the adapter refuses, with a reason, is neither right nor wrong."""

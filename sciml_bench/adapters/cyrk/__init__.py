@@ -9,8 +9,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of CyRK, without importing it.
-
 METHODS = {
     "rk45": "RK45", "dop853": "DOP853", "tsit5": "Tsit5", "vern7": "Vern7", "lsoda": "LSODA", "radau": "RADAU",
     "bdf": "BDF",

@@ -17,7 +17,7 @@ from sciml_bench.adapters.cyrk import METHODS
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
 from sciml_bench.adapters.numba.solves_only import SolvesOnly
-from sciml_bench.adapters.time_grid import split
+from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 

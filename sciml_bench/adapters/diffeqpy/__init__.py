@@ -8,14 +8,13 @@ from pathlib import Path
 
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import ManifestError, absence, direct_dependencies
+from sciml_bench.adapters.julia.manifest import ManifestError, direct_dependencies
+from sciml_bench.adapters.julia.optional_parts import absence
 from sciml_bench.adapters.recipes import by_work, default, distinct, other_kind
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
 
-
-# Capabilities of diffeqpy, without importing it or Julia.
 
 PART = "diffeqpy"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 import juliacall
 import numpy as np
 
@@ -16,12 +17,9 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.julia.calls import project_fingerprint
 from sciml_bench.adapters.julia.setting_up import package_folder
-from sciml_bench.adapters.time_grid import Segment, split
+from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import LANDING, Point, Task
-
-# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
-
 
 # By name: types are checked also if it is not installed. The module replaces itself with Julia's OrdinaryDiffEq.
 ode: Any = importlib.import_module("diffeqpy.ode")

@@ -9,8 +9,6 @@ from sciml_bench.record.task import LANDING, Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of Diffrax, without importing JAX.
-
 EXPLICIT = (
     Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
     Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),

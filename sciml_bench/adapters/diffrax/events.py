@@ -19,8 +19,9 @@ import optimistix
 
 from sciml_bench.adapters.base import FloatArray
 from sciml_bench.adapters.diffrax import solvers
+from sciml_bench.adapters.diffrax.failures import MAX_STEPS_REACHED, status
+from sciml_bench.adapters.diffrax.gradients import Inputs
 from sciml_bench.adapters.diffrax.program import N_REPORT, DiffraxProgram, Solved, Values
-from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Inputs, status
 from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
 from sciml_bench.record.task import Point, Task
 

@@ -21,14 +21,15 @@ import optimistix
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.diffrax import solvers
-from sciml_bench.adapters.diffrax.solvers import MAX_STEPS_REACHED, Gradients, Inputs, check, outcome, status
+from sciml_bench.adapters.diffrax.failures import MAX_STEPS_REACHED, check, outcome, status
+from sciml_bench.adapters.diffrax.gradients import Gradients, Inputs
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.adapters.jax.device import device_of, peak_bytes
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
 
 N_REPORT = 3
 """Diffrax's report of a solve: status, steps, accepted steps."""

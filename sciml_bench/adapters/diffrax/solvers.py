@@ -19,8 +19,7 @@ HIRES at 1e-5 and 1e-6; it fails once where ``Newton`` does not, on E5 at 1e-9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 import diffrax
 import jax
@@ -29,58 +28,7 @@ import optimistix
 
 from sciml_bench.adapters.diffrax import ADAPTER, STOCHASTIC
 from sciml_bench.adapters.time_grid import STEPS_AT_UNIT_TOLERANCE
-from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING, Numbers
-
-# Typed outcomes of failed solves in Diffrax.
-
-_KNOWN = (
-    ("max_steps_reached", Outcome.MAX_STEPS, "the maximum number of steps was reached"),
-    ("dt_min_reached", Outcome.STEP_UNDERFLOW, "the step size went to zero"),
-    ("nonlinear_divergence", Outcome.STEP_UNDERFLOW, "the stages' equations could not be solved"),
-    ("nonlinear_max_steps_reached", Outcome.STEP_UNDERFLOW, "the stages' equations were not solved"),
-    ("singular", Outcome.STEP_UNDERFLOW, "the stages' linear equations are singular"),
-    # Since Optimistix 0.1.0.
-    ("nonfinite", Outcome.NONFINITE, "a stage is not finite"),
-)
-
-# Index in this table + 1 is the status that a compiled program returns; 0 is success, -1 any other result.
-_FAILURES = tuple(
-    (getattr(diffrax.RESULTS, name), outcome, reason)
-    for name, outcome, reason in _KNOWN
-    if hasattr(diffrax.RESULTS, name)
-)
-
-MAX_STEPS_REACHED = 1
-"""The status of a solve that was ended by the bound on its steps."""
-
-
-def status(result: diffrax.RESULTS) -> jax.Array:
-    """A Diffrax result as an integer, which leaves a compiled program at no cost."""
-    code = jnp.where(result == diffrax.RESULTS.successful, 0, -1)
-    for index, (known, _, _) in enumerate(_FAILURES):
-        code = jnp.where(result == known, index + 1, code)
-    return code
-
-
-def outcome(code: int) -> Outcome:
-    """The outcome of a status other than success."""
-    return _meaning(code)[0]
-
-
-def check(code: int, n_steps: int, n_failed: int = 1, trajectories: Trajectories | None = None) -> None:
-    """Raise the typed failure of a status, for the first of ``n_failed`` failed trajectories of a batch."""
-    if code == 0:
-        return
-    kind, reason = _meaning(code)
-    share = f" on {n_failed} of {trajectories.size} trajectories, first" if trajectories else ""
-    raise SolverFailure(kind, f"Diffrax stopped{share} after {n_steps} steps: {reason}", trajectories)
-
-
-def _meaning(code: int) -> tuple[Outcome, str]:
-    return (Outcome.CRASH, "it gives no known reason") if code < 0 else _FAILURES[code - 1][1:]
-
 
 MAX_STEPS = 2**16
 """Also bounds memory: reverse mode through the steps keeps about sqrt(2 * MAX_STEPS) = 362 checkpoints of the state."""
@@ -200,55 +148,3 @@ def adjoint(sensitivity: str, most: int) -> tuple[diffrax.AbstractAdjoint, int]:
         case "forward":
             return diffrax.ForwardMode(), most
     raise ValueError(f"the diffrax adapter has no sensitivity '{sensitivity}'")
-
-
-# Gradients with a bound on the steps that holds for most problems, and a larger bound for the rest.
-
-Compiled = Callable[[jax.Array], jax.Array]
-
-
-class Inputs(NamedTuple):
-    """Theta, rtol and atol in one array, and the tolerance once more, where no array need be read for it."""
-
-    values: jax.Array
-    rtol: float
-
-
-class Gradients:
-    """The compiled gradients of a program, that with the smallest bound first.
-
-    ``ran_out`` says whether the bound ended an output's solve. The first call at each tolerance asks it; later calls
-    are checked when they are read, since another theta may need more steps.
-    """
-
-    def __init__(self, compiled: Sequence[Compiled], ran_out: Callable[[jax.Array], bool]):
-        self._compiled = tuple(compiled)
-        self._ran_out = ran_out
-        self._taken: dict[float, Compiled] = {}
-        self._last: tuple[Inputs, jax.Array] | None = None
-
-    def __call__(self, inputs: Inputs) -> jax.Array:
-        compiled = self._taken.get(inputs.rtol)
-        output = self._first(inputs) if compiled is None else compiled(inputs.values)
-        self._last = (inputs, output)
-        return output
-
-    def complete(self, output: jax.Array) -> jax.Array:
-        """The output; the output with the large bound, if it is the last one and its bound ended the solve."""
-        if self._last is None or output is not self._last[1] or not self._ran_out(output):
-            return output
-        inputs, largest = self._last[0], self._compiled[-1]
-        if self._taken[inputs.rtol] is largest:
-            return output
-        self._taken[inputs.rtol] = largest
-        return largest(inputs.values)
-
-    def _first(self, inputs: Inputs) -> jax.Array:
-        *bounded, largest = self._compiled
-        for compiled in bounded:
-            output = compiled(inputs.values)
-            if not self._ran_out(output):
-                self._taken[inputs.rtol] = compiled
-                return output
-        self._taken[inputs.rtol] = largest
-        return largest(inputs.values)

@@ -9,8 +9,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of pydiffsol, without importing it.
-
 SOLVERS = {"bdf": "bdf", "tr_bdf2": "tr_bdf2", "esdirk34": "esdirk34", "tsit45": "tsit45"}
 """The library's name of each method."""
 

@@ -6,8 +6,6 @@ from sciml_bench.adapters.base import NETWORK, Adapter, Cost, ProblemTraits, Rec
 from sciml_bench.adapters.recipes import model_refusal
 from sciml_bench.record.task import CONVENTIONAL, TF32
 
-# Capabilities of the adapter of JAX, with Equinox and Optax, without importing them.
-
 
 def _recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """If modes are compared, include one that nobody would train in."""

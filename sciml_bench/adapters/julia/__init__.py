@@ -15,8 +15,6 @@ from sciml_bench.adapters.julia.environments import in_environment
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
 from sciml_bench.record.task import LANDING, Cell
 
-# Capabilities of the Julia side, without importing Julia.
-
 ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
 PRODUCTS = ("reversediff", "enzyme", "zygote")
 

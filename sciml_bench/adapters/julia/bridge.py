@@ -11,7 +11,7 @@ import juliacall
 from sciml_bench.adapters.base import Inside, Program
 from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
+from sciml_bench.record.trajectories import Trajectories
 
 STARTED_S = time.time()
 """Before Julia loads a package other than PythonCall. Code that is written later was compiled in this process."""

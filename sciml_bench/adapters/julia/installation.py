@@ -7,74 +7,18 @@ Workers never look for Julia and never resolve a package: both are fixed before 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 import re
-import tomllib
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sciml_bench.adapters.julia.manifest import ManifestError, manifest_path, package_versions
 from sciml_bench.errors import StoreError
 from sciml_bench.host.data_folder import data_folder
 from sciml_bench.record.task import AT
-
-# The versions of packages in a Julia project, read from its ``Manifest.toml`` without starting Julia.
-
-# Julia looks for them in this order.
-_NAMES = ("JuliaManifest.toml", "Manifest.toml")
-
-
-class ManifestError(Exception):
-    """A project that is not there, was never resolved, or cannot be read; the message has the fix."""
-
-
-def package_versions(project: Path) -> dict[str, str]:
-    """Version by name of every package that a project resolves to; empty for a standard library.
-
-    Raises:
-        ManifestError: there is no such project, or it has no readable manifest.
-    """
-    path = _path(project)
-    try:
-        manifest: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        packages: dict[str, list[dict[str, Any]]] = manifest.get("deps", {})
-        return {name: str(entries[0].get("version", "")) for name, entries in packages.items()}
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error
-
-
-def direct_dependencies(project: Path) -> frozenset[str]:
-    """The packages that a project names itself: these can be loaded by name.
-
-    Raises:
-        ManifestError: there is no such project.
-    """
-    path = project / "Project.toml"
-    try:
-        found: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8")).get("deps", {})
-        return frozenset(found)
-    except (OSError, ValueError, TypeError) as error:
-        raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error
-
-
-def fingerprint(project: Path) -> str:
-    """Fingerprint of a project's resolved versions, independent of the machine.
-
-    Raises:
-        ManifestError: there is no such project.
-    """
-    return hashlib.sha256(_path(project).read_bytes()).hexdigest()[:12]
-
-
-def _path(project: Path) -> Path:
-    path = next((project / name for name in _NAMES if (project / name).is_file()), None)
-    if path is None:
-        raise ManifestError(f"the Julia project is not set up at {project}; run: sciml-bench julia setup")
-    return path
-
 
 CURE = "run: sciml-bench julia setup"
 PACKAGE = "SciMLBench"
@@ -245,7 +189,7 @@ def locks(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         if installation is None:
             return {}
         project = Path(installation.project)
-        texts = {"Manifest.toml": _path(project).read_text(encoding="utf-8")}
+        texts = {"Manifest.toml": manifest_path(project).read_text(encoding="utf-8")}
         preferences = next((project / name for name in _PREFERENCES if (project / name).is_file()), None)
         if preferences is not None:
             texts["LocalPreferences.toml"] = preferences.read_text(encoding="utf-8")
@@ -262,41 +206,3 @@ def refused_part(part: str, environment: Mapping[str, str] = os.environ) -> str 
         return None
     message = "" if installation is None else installation.parts.get(part, "")
     return f"{part} did not work when this Julia was set up: {message}" if message else None
-
-
-# Optional parts of a Julia installation: packages that the suite's own does not depend on, added on request.
-
-OPTIONAL = {"simplechains": ("SimpleChains",), "diffeqpy": ("OrdinaryDiffEq", "OrdinaryDiffEqDefault")}
-"""The packages behind each part, by the name that ``julia setup --with`` takes, the name of an adapter."""
-
-
-def lacking_part(part: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return why a part is not there, with the fix; ``None`` when it is. Reads files only."""
-    try:
-        known = found(environment)
-        versions = {} if known is None else package_versions(Path(known.project))
-    except (StoreError, ManifestError) as error:
-        return str(error)
-    return absence(part, versions)
-
-
-def absence(part: str, there: Container[str]) -> str | None:
-    """Return why a part is not among these packages, with the fix; ``None`` when it is."""
-    absent = [package for package in OPTIONAL[part] if package not in there]
-    if not absent:
-        return None
-    return f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in Julia's project; {cure(part)}"
-
-
-def cure(part: str) -> str:
-    """The command that adds a part."""
-    return f"{CURE} --with {part}"
-
-
-def present(project: Path) -> tuple[str, ...]:
-    """The optional parts whose packages a project has; empty if it was never resolved."""
-    try:
-        versions = package_versions(project)
-    except ManifestError:
-        return ()
-    return tuple(part for part, packages in OPTIONAL.items() if set(packages) <= set(versions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 import juliacall
 import numpy as np
 
@@ -15,8 +16,6 @@ from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.adapters.models import ModelProgram, ModelTrainer
 from sciml_bench.record.task import Task, Training
-
-# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 
 
 def included(file: str, module: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 import juliacall
 import numpy as np
 
@@ -11,13 +12,10 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Solution, Trainer
 from sciml_bench.adapters.julia.bridge import Bridged, raised
 from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.training import JuliaTrainer, optimiser_numbers
-from sciml_bench.adapters.time_grid import split
+from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import LANDING, Point, Task, Training
-
-# Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
-
+from sciml_bench.record.trajectories import Trajectories
 
 julia: Any = juliacall.__dict__["Main"]
 julia.seval("using SciMLBench")

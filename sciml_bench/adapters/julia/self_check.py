@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciml_bench.adapters.julia.installation import present
+from sciml_bench.adapters.julia.optional_parts import present
 from sciml_bench.host.processes.parent import end_with_parent
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _slopes(gradient: Any, task: Task) -> tuple[Any, Any]:
     """A model's gradient, and its reference's slopes of the loss along the reference's directions."""
     import numpy as np
 
-    from sciml_bench.models.weights import directions
+    from sciml_bench.models.directions import directions
 
     assert task.learning is not None
     truth = task.learning.truth

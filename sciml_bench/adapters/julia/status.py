@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia import installation as optional
-from sciml_bench.adapters.julia.installation import ManifestError, package_versions
+from sciml_bench.adapters.julia import installation, optional_parts
+from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
 from sciml_bench.errors import StoreError
 from sciml_bench.host.extras import install_command
 
@@ -77,8 +76,8 @@ def _packages(project: Path) -> dict[str, str]:
 
 
 def _absent(project: Path) -> dict[str, str]:
-    there = optional.present(project)
-    return {part: optional.cure(part) for part in optional.OPTIONAL if part not in there}
+    there = optional_parts.present(project)
+    return {part: optional_parts.cure(part) for part in optional_parts.OPTIONAL if part not in there}
 
 
 def lines(found: Status) -> list[str]:

@@ -11,8 +11,6 @@ from sciml_bench.adapters.julia.environments import in_environment
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
 
-# Capabilities of the adapter of Lux, without importing Julia.
-
 
 def refusal(cell: Cell, _facts: ProblemTraits, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why a cell of a model cannot run in the installation that ``environment`` names."""

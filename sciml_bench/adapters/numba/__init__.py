@@ -1,4 +1,4 @@
-"""Shared parts of the adapters that compile with Numba."""
+"""Compilation times of functions that Numba compiles at their first calls; imported only by programs that use it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
-
-# Compilation times of functions that Numba compiles at their first calls. Imported only by programs that use it.
 
 
 class CompileTimes:

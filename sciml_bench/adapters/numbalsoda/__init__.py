@@ -9,9 +9,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of numbalsoda, without importing it.
-
-
 def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.arrays or facts.latent or facts.controlled or facts.n_weights:

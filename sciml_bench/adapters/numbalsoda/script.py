@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.time_grid import split
+from sciml_bench.adapters.segments import split
 from sciml_bench.record.task import Point, Task
 
 

@@ -6,8 +6,6 @@ from sciml_bench.adapters.base import INFERENCE, NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
 from sciml_bench.record.task import CONVENTIONAL
 
-# Capabilities of ONNX Runtime, without importing it.
-
 ADAPTER = Adapter(
     name="onnxruntime",
     title="ONNX Runtime (inference only)",

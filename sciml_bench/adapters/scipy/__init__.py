@@ -9,8 +9,6 @@ from sciml_bench.record.task import LANDING, Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of SciPy, without importing it.
-
 MOST_TRAJECTORIES = 1000
 """Larger batches are for libraries that solve many trajectories at once; the conditions of an experiment are fewer."""
 

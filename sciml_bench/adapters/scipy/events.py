@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
-from sciml_bench.adapters.scipy.integrators import counting_steps, raised, unfinished
+from sciml_bench.adapters.scipy.failures import raised, unfinished
 from sciml_bench.adapters.scipy.program import METHODS, Counts, Inputs, SciPyProgram, Solved
+from sciml_bench.adapters.scipy.solve_ivp import counting_steps
 from sciml_bench.adapters.scipy.system import System
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Numbers, Point, Task

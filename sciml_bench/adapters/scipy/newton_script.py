@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.scipy import newton, structure
+from sciml_bench.adapters.scipy import layout, newton, point_order, structure
+from sciml_bench.adapters.scipy.callbacks import matrix
 from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
-from sciml_bench.adapters.scipy.integrators import matrix
 from sciml_bench.adapters.scipy.system import EXPLICIT, Storage, Systems
 from sciml_bench.record.task import Task
 
 _ARRANGED = (
-    structure.Structure, structure.Band, structure.Arrangement, structure.own_band, structure._width,
-    structure.in_order, structure.arrangement,
+    structure.Structure, structure.Band, point_order.Arrangement, structure.own_band, structure._width,
+    point_order.in_order, point_order.arrangement,
 )  # fmt: skip
 _STORED = {
-    newton.dense: (newton.dense, newton._rows_and_columns),
-    newton.sparse: (newton.sparse, newton._rows_and_columns),
-    newton.banded: (newton.banded, newton._stored),
-    newton.banded_blocks: (newton.banded_blocks, newton._stored),
+    layout.dense: (layout.dense, layout._rows_and_columns),
+    layout.sparse: (layout.sparse, layout._rows_and_columns),
+    layout.banded: (layout.banded, layout._stored),
+    layout.banded_blocks: (layout.banded_blocks, layout._stored),
 }
 _NJIT = "from numba import njit\n"
 _NOT_COMPILED = "def njit(**_options):\n    return lambda function: function\n"
@@ -85,7 +85,7 @@ def newton_script(task: Task, systems: Systems) -> NewtonScript:
         inside += _IN_ORDER if fill else _IN_ORDER[:6]
     stored = [function for storage in storages for function in _STORED[storage.make]]
     return NewtonScript(
-        (*quoted, *places, *band_quoted, newton.Layout, *stored, *filled, *((matrix,) if fill else ())),
+        (*quoted, *places, *band_quoted, layout.Layout, *stored, *filled, *((matrix,) if fill else ())),
         (*module, *place_lines, *band_lines, *_layout_of(storages, fields), *fill_lines),
         tuple(inside),
         ("jac_in_order" if has_order else "jac") if fill else "",
@@ -146,7 +146,7 @@ def _structure(task: Task, systems: Systems) -> tuple[tuple[Callable[..., Any] |
 
 
 def _fill(
-    systems: Systems, task: Task, layout: newton.Layout, n_columns: int
+    systems: Systems, task: Task, layout: layout.Layout, n_columns: int
 ) -> tuple[tuple[Callable[..., Any] | type, ...], str, tuple[str, ...]]:
     """Functions to quote, the call that makes the function which writes the matrix, and lines of the module."""
     source, columns = systems.source, slice(0, n_columns)

@@ -16,14 +16,18 @@ from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.scipy.fields import FieldSystems, cheaper, has_fields
-from sciml_bench.adapters.scipy.integrators import Integrate, Result, by_solve_ivp, integrate, raised, unfinished
+from sciml_bench.adapters.scipy.coupling import cheaper
+from sciml_bench.adapters.scipy.failures import raised, unfinished
+from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
+from sciml_bench.adapters.scipy.odeint import integrate
+from sciml_bench.adapters.scipy.sensitivities import absolute_tolerance, initial
+from sciml_bench.adapters.scipy.solve_ivp import Integrate, Result, by_solve_ivp
 from sciml_bench.adapters.scipy.structure import Parameters
-from sciml_bench.adapters.scipy.system import System, Systems, absolute_tolerance, initial
-from sciml_bench.adapters.time_grid import Segment, split
+from sciml_bench.adapters.scipy.system import System, Systems
+from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import LANDING, Numbers, Point, Task
+from sciml_bench.record.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from sciml_bench.adapters.numba import CompileTimes

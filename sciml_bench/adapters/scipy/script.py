@@ -9,7 +9,7 @@ from sciml_bench.adapters import script
 from sciml_bench.adapters.scipy.fields import FieldSystems
 from sciml_bench.adapters.scipy.newton_script import NewtonScript, newton_script, systems_of
 from sciml_bench.adapters.scipy.system import Systems
-from sciml_bench.adapters.time_grid import split
+from sciml_bench.adapters.segments import split
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import LANDING, Point, Task
 

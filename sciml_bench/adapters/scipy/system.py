@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sciml_bench.adapters.scipy import newton
-from sciml_bench.adapters.scipy.integrators import matrix, writing
-from sciml_bench.adapters.scipy.newton import Layout
+from sciml_bench.adapters.scipy import layout, newton
+from sciml_bench.adapters.scipy.callbacks import Vector, matrix, writing
+from sciml_bench.adapters.scipy.layout import Layout
+from sciml_bench.adapters.scipy.sensitivities import right_hand_side
 from sciml_bench.adapters.scipy.structure import (
     Band,
     Parameters,
@@ -27,68 +28,6 @@ from sciml_bench.adapters.scipy.structure import (
     structure,
 )
 from sciml_bench.record.task import Numbers
-
-# Forward sensitivity equations: y and S = dy/dtheta as one system.
-
-Vector = NDArray[np.float64]
-
-
-def initial(y0: Vector, n_theta: int, wrt: str) -> Vector:
-    """The flat Z at t0."""
-    sensitivities = np.eye(len(y0)) if wrt == "initial_state" else np.zeros((n_theta, len(y0)))
-    return np.concatenate([y0, sensitivities.ravel()])
-
-
-def absolute_tolerance(atol: Vector, theta: Vector, numbers: Numbers) -> Vector:
-    """The flat absolute tolerance of Z, from the tolerance of y.
-
-    A sensitivity dy_i/dtheta_j is as large as y_i over a typical change of theta_j, so its tolerance is the tolerance
-    of y_i over |theta_j|, the choice that CVODES makes. A zero parameter counts as 1, an initial value as its state's
-    scale.
-    """
-    least = np.asarray(numbers.atol_scale) if numbers.wrt == "initial_state" else (theta == 0).astype(float)
-    typical = np.maximum(np.abs(theta), least)
-    return np.concatenate([atol, (atol / typical[:, None]).ravel()])
-
-
-def right_hand_side(
-    source: ModuleType, p: list[float] | Vector, n_states: int, columns: slice, wrt: str
-) -> Callable[..., Vector]:
-    """The flat Z' as a function of t and the flat Z, which has the sensitivities to these components of theta."""
-    rhs, jacobian, forcing = source.rhs, source.jacobian, source.parameter_jacobian
-    n, n_columns = n_states, columns.stop - columns.start
-    size, shape = n * (1 + n_columns), (n_columns, n)
-
-    def initial_state(t: float, z: Vector) -> Vector:
-        y = z[:n]
-        out = np.empty(size)
-        out[:n] = rhs(t, y, p)
-        out[n:] = jacobian(t, y, p).dot(z[n:].reshape(shape).T).T.ravel()
-        return out
-
-    def parameters(t: float, z: Vector) -> Vector:
-        y = z[:n]
-        product = jacobian(t, y, p).dot(z[n:].reshape(shape).T)
-        product += forcing(t, y, p)[:, columns]
-        out = np.empty(size)
-        out[:n] = rhs(t, y, p)
-        out[n:] = product.T.ravel()
-        return out
-
-    def linearised(t: float, z: Vector) -> Vector:
-        f, j, f_p = source.linearised(t, z[:n], p)
-        sensitivities = z[n:].reshape(shape).dot(j)
-        if f_p is not None:
-            sensitivities += f_p[columns]
-        out = np.empty(size)
-        out[:n] = f
-        out[n:] = sensitivities.ravel()
-        return out
-
-    if hasattr(source, "linearised"):
-        return linearised
-    return initial_state if wrt == "initial_state" else parameters
-
 
 Function = Callable[..., Any]
 
@@ -207,7 +146,7 @@ class Systems:
         narrow = self.band if self._n >= BAND_FROM else own_band(self.shape)
         if not is_narrow(narrow.width, self._n * blocks):
             return None
-        return Storage(newton.banded_blocks, narrow)
+        return Storage(layout.banded_blocks, narrow)
 
     @property
     def _can_uncouple(self) -> bool:
@@ -275,16 +214,16 @@ class Systems:
             return None
         if self._is_compiled and not hasattr(self.source, "augmented_jacobian"):
             return None
-        return newton.banded_blocks(self.shape, 0, self.band)
+        return layout.banded_blocks(self.shape, 0, self.band)
 
     def storage(self, n_columns: int) -> Storage:
         """Storage of the matrix of a system with ``n_columns`` sensitivities."""
         size = self._n * (1 + n_columns)
         if self._method in LSODA:
             if self._n >= MANY_STATES and (size > DENSE_UP_TO or is_narrow(self.band.width, self._n)):
-                return Storage(newton.banded_blocks, self.band)
-            return Storage(newton.banded, self.band) if self._is_interleaved else Storage(newton.dense)
-        return Storage(newton.sparse if size >= SPARSE_FROM else newton.dense)
+                return Storage(layout.banded_blocks, self.band)
+            return Storage(layout.banded, self.band) if self._is_interleaved else Storage(layout.dense)
+        return Storage(layout.sparse if size >= SPARSE_FROM else layout.dense)
 
     @property
     def _is_interleaved(self) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from sciml_bench.adapters.base import NETWORK, Adapter, Cost, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import lacking_part
+from sciml_bench.adapters.julia.optional_parts import lacking_part
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
-
-# Capabilities of the adapter of SimpleChains, without importing Julia.
 
 PART = "simplechains"
 

@@ -9,8 +9,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of scikit-SUNDAE, without importing it.
-
 METHODS = {"cvode_bdf": "BDF", "cvode_adams": "Adams"}
 """The library's name of each method."""
 

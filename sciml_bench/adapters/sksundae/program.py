@@ -13,9 +13,9 @@ from sciml_bench.adapters.base import FloatArray, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
 from sciml_bench.adapters.numba.solves_only import SolvesOnly
+from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.sksundae import METHODS
 from sciml_bench.adapters.sksundae.solver import part_solver, solve_part
-from sciml_bench.adapters.time_grid import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 

@@ -9,8 +9,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of TensorFlow Probability's solvers and of a loop of fixed steps, without importing TensorFlow.
-
 BDF = Method("bdf", family="bdf", order=5, implicit=True, stiff=True)
 DORMAND_PRINCE = Method("dormand_prince", family="explicit_rk", order=5, implicit=False)
 RK4 = Method("rk4", family="explicit_rk", order=4, implicit=False, adaptive=False)

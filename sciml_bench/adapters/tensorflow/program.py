@@ -17,14 +17,15 @@ import tensorflow_probability as tfp
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, forward, shares, solvers
+from sciml_bench.adapters.segments import Segment, split
+from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, failures, forward, shares, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.adapters.tensorflow.device import GPU, device_of, peak_bytes, synchronise
-from sciml_bench.adapters.tensorflow.solvers import RungeKutta4
-from sciml_bench.adapters.time_grid import Segment, fixed_steps, split
+from sciml_bench.adapters.tensorflow.runge_kutta4 import RungeKutta4
+from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task, Training
+from sciml_bench.record.trajectories import Trajectories
 
 # The library calls functions of TensorFlow that TensorFlow warns of at every trace.
 tf.get_logger().setLevel(logging.ERROR)
@@ -134,11 +135,11 @@ class TensorFlowProgram(Program):
         )
 
     def solve(self, inputs: Inputs) -> tf.Tensor:
-        with solvers.typed(self._xla):
+        with failures.typed(self._xla):
             return inputs.calls.solve(inputs.values)
 
     def gradient(self, inputs: Inputs) -> tf.Tensor:
-        with solvers.typed(self._xla):
+        with failures.typed(self._xla):
             return inputs.calls.gradient(inputs.values)
 
     def await_inputs(self, inputs: Inputs) -> None:
@@ -391,7 +392,7 @@ def _together(reports: tf.Tensor) -> tf.Tensor:
 
 def _statistics(report: FloatArray) -> dict[str, float]:
     status, n_rhs, n_jacobian, n_factorisations = (float(number) for number in report)
-    solvers.check(int(status))
+    failures.check(int(status))
     return {
         "n_rhs_evaluations": n_rhs,
         "n_jacobian_evaluations": n_jacobian,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sciml_bench.adapters import script
+from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED
 from sciml_bench.adapters.tensorflow.shares import shares, sizes
-from sciml_bench.adapters.time_grid import fixed_steps, split
+from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.record.task import Point, Task
 
 

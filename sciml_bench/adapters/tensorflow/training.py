@@ -14,7 +14,7 @@ import tensorflow as tf
 from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.keras.optimisers import optimiser_of
 from sciml_bench.adapters.tensorflow.device import GPU, synchronise
-from sciml_bench.adapters.tensorflow.solvers import typed
+from sciml_bench.adapters.tensorflow.failures import typed
 from sciml_bench.record.task import Training
 
 Differentiate = Callable[[tf.Tensor], tf.Tensor]

@@ -6,8 +6,6 @@ from sciml_bench.adapters.base import NETWORK, Adapter, Cost, Recipe
 from sciml_bench.adapters.recipes import always, model_refusal
 from sciml_bench.record.task import CONVENTIONAL, TF32
 
-# Capabilities of the adapter of PyTorch, without importing it.
-
 ADAPTER = Adapter(
     name="torch",
     title="PyTorch",

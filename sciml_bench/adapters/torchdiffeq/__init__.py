@@ -12,8 +12,6 @@ from sciml_bench.record.task import LANDING, Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of torchdiffeq, without importing it or PyTorch.
-
 SEMINORM = "backsolve-seminorm"
 """The adjoint equation whose steps do not obey the errors of the parameters' gradients, which nothing else depends on
 (Kidger, Chen and Lyons, arXiv 2009.09457)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,51 +12,18 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many, split
+from sciml_bench.adapters.segments import split
+from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
 from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
-from sciml_bench.adapters.torch.optimisers import optimiser_of
-from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, not_released
-from sciml_bench.adapters.torchdiffeq import solver as grid
-from sciml_bench.adapters.torchdiffeq import solver as tableau
-from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, as_function, depends_on_time, equation
-from sciml_bench.adapters.torchdiffeq.solver import typed
+from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, fixed_grids, not_released, tableaus
+from sciml_bench.adapters.torchdiffeq.equation import Arguments, Calls, Equation, depends_on_time, equation
+from sciml_bench.adapters.torchdiffeq.failures import typed
+from sciml_bench.adapters.torchdiffeq.networks import as_function
+from sciml_bench.adapters.torchdiffeq.trainer import TorchdiffeqTrainer
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import LANDING, Point, Task, Training
-
-# Training with ``torch.optim``: the loop that PyTorch's users write, over the leaves of the program's own equation.
-
-
-class TorchdiffeqTrainer(Trainer):
-    """``backward`` solves, gives every leaf its ``grad``, and returns what the program reads and checks."""
-
-    def __init__(
-        self,
-        training: Training,
-        leaves: Sequence[Tensor],
-        backward: Callable[[], Any],
-        program: TorchdiffeqProgram,
-    ):
-        self._leaves = leaves
-        self._optimiser = optimiser_of(training, leaves)
-        self._backward = backward
-        self._run = program
-
-    def step(self) -> Any:
-        self._optimiser.zero_grad()
-        output = self._backward()
-        self._optimiser.step()
-        return output
-
-    def synchronise(self, output: Any) -> None:
-        self._run.synchronise(output)
-
-    def read_loss(self, output: Any) -> float:
-        return self._run.read_gradient(output).loss
-
-    def theta(self) -> FloatArray:
-        return torch.nn.utils.parameters_to_vector(self._leaves).detach().to("cpu", torch.float64).numpy()
+from sciml_bench.record.trajectories import Trajectories
 
 
 class Inputs(NamedTuple):
@@ -122,7 +89,7 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
         self._given = None if given is None else tuple(self._cast(values) for values in given)
         self._adjoint = cell.sensitivity != "discrete"
         self._refuse_inconsistent_method()
-        self._counts_steps = tableau.tells_of_steps(self._method.name)
+        self._counts_steps = tableaus.tells_of_steps(self._method.name)
         self._rhs = self._source.rhs
         if self._compiled:
             self._rhs = compiled_right_hand_side(self._source.rhs)
@@ -143,7 +110,7 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
             leaves = (y0,)
         atol = point.atol * self._by_trajectory(self._scale)
         n_steps = 0 if self._method.adaptive else fixed_steps(self._method.order, point.rtol)
-        options = grid.options(self._method, n_steps, numbers.t1 - numbers.t0)
+        options = fixed_grids.options(self._method, n_steps, numbers.t1 - numbers.t0)
         return Inputs(
             leaves=leaves,
             arguments=arguments,
@@ -291,10 +258,10 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
 
     def _refuse_inconsistent_method(self) -> None:
         name = self._method.name
-        if not tableau.has_method(name):
+        if not tableaus.has_method(name):
             reason = not_released(name) or f"the installed torchdiffeq has no method '{name}'"
             raise SolverFailure(Outcome.UNSUPPORTED, reason)
-        found = tableau.inconsistency(name)
+        found = tableaus.inconsistency(name)
         arguments = self._taken(self._arguments(self._tensor(self._numbers.p)))
         t0, y0 = self._numbers.t0, self._y0
         if found and (self._numbers.breakpoints or depends_on_time(self._source.rhs, t0, y0, arguments)):

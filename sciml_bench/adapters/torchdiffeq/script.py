@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sciml_bench.adapters import script
 from sciml_bench.adapters.base import Method
-from sciml_bench.adapters.time_grid import fixed_steps, split
+from sciml_bench.adapters.segments import split
+from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM
 from sciml_bench.record.task import LANDING, Point, Task
 

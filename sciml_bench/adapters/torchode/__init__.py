@@ -9,9 +9,6 @@ from sciml_bench.record.task import Cell
 __all__ = ["ADAPTER"]
 
 
-# Capabilities of torchode, without importing it or PyTorch.
-
-
 def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Solution
 from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.time_grid import Segment, split
+from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
 from sciml_bench.record.outcome import Outcome, SolverFailure
-from sciml_bench.record.point import Trajectories
 from sciml_bench.record.task import Point, Task
+from sciml_bench.record.trajectories import Trajectories
 
 # Its annotations are shapes, which no tensor has for a type checker.
 PROBLEM: Any = torchode.InitialValueProblem

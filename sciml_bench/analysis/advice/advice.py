@@ -22,10 +22,11 @@ from typing import Any
 
 from sciml_bench.analysis.advice.break_even import GRADIENTS, cost
 from sciml_bench.analysis.ranking import Lead, lead_of, turned
-from sciml_bench.analysis.rows import Row, RowTable
+from sciml_bench.analysis.row_tables import RowTable
+from sciml_bench.analysis.rows import Row
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.bootstrap import FEWEST, resampled_mean
 from sciml_bench.stats.break_even import Cost
+from sciml_bench.stats.problem_resampling import FEWEST, resampled_mean
 from sciml_bench.stats.ratio import Ratio, paired_ratio
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
 

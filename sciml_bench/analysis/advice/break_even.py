@@ -14,8 +14,8 @@ from itertools import combinations
 from sciml_bench.analysis.ranking import Lead, Tie, of_lead, turned
 from sciml_bench.analysis.rows import Row
 from sciml_bench.stats.autocorrelation import Earlier
+from sciml_bench.stats.axis_error import relative
 from sciml_bench.stats.break_even import Cost, best, break_even, even_range
-from sciml_bench.stats.front import relative
 from sciml_bench.stats.ratio import Ratio, paired_ratio, with_fixed
 from sciml_bench.stats.run_spread import RunSpread
 from sciml_bench.stats.verdict import Judgement, judge, with_bound

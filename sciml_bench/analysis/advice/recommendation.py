@@ -26,8 +26,8 @@ from sciml_bench.planning.purpose import Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.stats.break_even import Cost
-from sciml_bench.stats.location import Spread, spread
 from sciml_bench.stats.race import Race, Standing
+from sciml_bench.stats.spread import Spread, spread
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sciml_bench.analysis.comparison.compare import Comparison, compare_runs, compare_selections, why_no_repeat
-from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
+from sciml_bench.analysis.comparison.compare import Comparison, compare_runs, compare_selections
+from sciml_bench.analysis.comparison.requirements import refusals
+from sciml_bench.analysis.comparison.run_effect import why_no_repeat
+from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.errors import UsageError
-from sciml_bench.planning.selection import compile_keyword
+from sciml_bench.planning.keyword_expression import compile_keyword
 from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.run_folder import Run, find_run, runs_in
 

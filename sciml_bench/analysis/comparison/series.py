@@ -18,7 +18,8 @@ from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.formatting import tolerance
-from sciml_bench.stats.front import AxisError, WorkPoint, common_target
+from sciml_bench.stats.axis_error import AxisError
+from sciml_bench.stats.front import WorkPoint, common_target
 
 # Errors closer than this (a factor of 1.26) are taken as equal; another version's rounding moves them by far less.
 _EQUAL_DIGITS = 0.1

@@ -3,124 +3,19 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from sciml_bench.stats.autocorrelation import autocorrelation, error, unbiased, widening
-from sciml_bench.stats.effects import coefficient, fit, level
+from sciml_bench.analysis.selftest.bias import DRIFT, Bias, Interval, bias
+from sciml_bench.analysis.selftest.blocks import AGAIN, BASE, JUDGED, ROLES, SLOW_DOWNS, Order, order_of
+from sciml_bench.stats.effects import level
 from sciml_bench.stats.error_rates import trials
 from sciml_bench.stats.power import processes_for, smallest_change
+from sciml_bench.stats.proportion import Proportion, share
 from sciml_bench.stats.ratio import paired_ratio
-from sciml_bench.stats.reliability import Proportion, share
-from sciml_bench.stats.student import critical_t, two_sided_p
-
-# The blocks of a self-test: which roles they have, and in which order these are measured.
-
-# Roles of the processes of a block: a cell, the same cell again, and the cell slowed down by a share.
-BASE, AGAIN = "base", "again"
-SLOW_DOWNS = {"slower-3": 0.03, "slower-10": 0.10}
-JUDGED = "slower-10"
-"""The slowdown that a self-test must find, and read as large as it is."""
-ROLES = (BASE, AGAIN, *SLOW_DOWNS)
-
-PERIOD = 6
-"""After this many blocks each order has come equally often, the alternating one forwards and backwards."""
-
-
-class Order(StrEnum):
-    """The order of the roles in a block."""
-
-    RANDOM = "random"
-    FIXED = "fixed"
-    ALTERNATING = "alternating"
-
-
-def order_of(block: int) -> Order:
-    """The kind of order that a block has."""
-    return tuple(Order)[block % len(Order)]
-
-
-def roles(block: int, seed: int) -> tuple[str, ...]:
-    """The roles of a block in the order in which they are measured."""
-    order = order_of(block)
-    if order is Order.RANDOM:
-        return tuple(random.Random(f"selftest/{seed}/{block}").sample(ROLES, len(ROLES)))
-    backwards = order is Order.ALTERNATING and block % PERIOD >= len(Order)
-    return ROLES[::-1] if backwards else ROLES
-
-
-def is_later(block: int, seed: int) -> bool:
-    """Return whether the second of the two equal roles is measured after the first."""
-    placed = roles(block, seed)
-    return placed.index(AGAIN) > placed.index(BASE)
-
-
-# Bias and drift of the harness, from a cell that was measured beside itself.
-
-Interval = tuple[float, float, float]
-"""A ratio and its 95 % interval: estimate, low, high."""
-
-
-@dataclass(frozen=True)
-class Bias:
-    """A cell's difference from itself, as ratios with 95 % intervals.
-
-    ``label``: the second of the two equal roles over the first, apart from their places. ``position``: who is measured
-    later in a block over who is measured earlier. ``orders``: the second over the first in the blocks of each order,
-    with ``p`` of each against 1. ``drift``: that ratio at the end of the self-test over that at its beginning, with its
-    p among the others; ``own_drift``: the same of the cell's own time, which pairs do not see and unpaired runs do.
-    ``serial`` is the autocorrelation of the ratio in neighbouring blocks with its standard error.
-    """
-
-    label: Interval
-    position: Interval
-    orders: Mapping[str, Interval]
-    drift: Interval
-    own_drift: Interval
-    p: Mapping[str, float]
-    serial: tuple[float, float]
-
-    def level(self, blocks: int, nominal: float) -> float:
-        """Return how often a plain t-test of ``blocks`` blocks errs with the measured autocorrelation."""
-        rho = min(0.95, max(0.0, self.serial[0]))
-        return two_sided_p(critical_t(1 - nominal, blocks - 1) / widening(rho), blocks - 1)
-
-
-DRIFT = "drift"
-
-
-def bias(blocks: Sequence[int], base: Sequence[float], again: Sequence[float], seed: int) -> Bias:
-    """The bias of a series; times are in seconds, by block.
-
-    Raises:
-        ValueError: the blocks of an order are too few for an interval.
-    """
-    differences = [math.log(b / a) for a, b in zip(base, again, strict=True)]
-    places = [1.0 if is_later(block, seed) else -1.0 for block in blocks]
-    line = fit(differences, places)
-    # The distance in blocks between equal orders.
-    rho = coefficient(line.residuals) ** len(Order)
-    by_order = {
-        order: level([d for block, d in zip(blocks, differences, strict=True) if order_of(block) is order], rho)
-        for order in Order
-    }
-    span = [(block - blocks[0]) / (blocks[-1] - blocks[0]) for block in blocks]
-    drift = fit(differences, span).slope
-    found = autocorrelation(line.residuals)
-    return Bias(
-        label=line.level.interval(),
-        position=line.slope.interval(),
-        orders={order.value: effect.interval() for order, effect in by_order.items()},
-        drift=drift.interval(),
-        own_drift=fit([math.log(seconds) for seconds in base], span).slope.interval(),
-        p={**{order.value: effect.p for order, effect in by_order.items()}, DRIFT: drift.p},
-        serial=(0.0 if found is None else unbiased(found, len(blocks)), error(len(blocks))),
-    )
-
 
 NOMINAL = 0.05
 MOST_FALSE_POSITIVES = 0.07

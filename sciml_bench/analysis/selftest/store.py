@@ -12,8 +12,10 @@ from statistics import fmean
 from typing import Any
 
 from sciml_bench import __version__
-from sciml_bench.analysis.comparable import machine_hash
-from sciml_bench.analysis.selftest.figures import DRIFT, Bias, Figures, Order, Series
+from sciml_bench.analysis.machine_hash import machine_hash
+from sciml_bench.analysis.selftest.bias import DRIFT, Bias
+from sciml_bench.analysis.selftest.blocks import Order
+from sciml_bench.analysis.selftest.figures import Figures, Series
 from sciml_bench.errors import StoreError
 from sciml_bench.record.jsonl import append_line, store_error, write_whole
 from sciml_bench.record.record import Record

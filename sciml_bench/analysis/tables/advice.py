@@ -11,7 +11,7 @@ from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.analysis.tables.formatting import finite
 from sciml_bench.analysis.tables.table import Column, Entry, Table, number_entry
-from sciml_bench.stats.bootstrap import FEWEST
+from sciml_bench.stats.problem_resampling import FEWEST
 
 CAPTION = (
     "which to take: the cheapest from process start for the given number of gradients, over all problems of a kind, of "

@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import Any
 
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 NOTHING = "–"
 
@@ -108,8 +108,6 @@ def finite(data: dict[str, Any]) -> dict[str, Any]:
     """Replace NaN and infinities with ``None``, for JSON."""
     return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in data.items()}
 
-
-# Wraps text for a terminal; words, and with them numbers and commands, stay whole.
 
 # Narrower terminals get lines of this width.
 _NARROWEST = 40

@@ -20,7 +20,7 @@ from sciml_bench.analysis.tables.table import (
     number_entry,
     seconds_entry,
 )
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 _PARITY = "parity: relative errors against the reference, the largest over the batches"
 _TIMES = "times (only of cells that keep parity)"

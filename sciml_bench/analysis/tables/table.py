@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.location import Iterations, Spread, centre
+from sciml_bench.stats.location import centre
+from sciml_bench.stats.spread import Iterations, Spread
 
 # Two processes have an interval ten times as wide as their distance: it only says that there are two.
 _FEWEST_FOR_INTERVAL = 3

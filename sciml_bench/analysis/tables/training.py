@@ -19,7 +19,7 @@ from sciml_bench.analysis.tables.table import (
 )
 from sciml_bench.analysis.training import TrainingRow, conditions, distances, goal
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 HEADING = "training"
 

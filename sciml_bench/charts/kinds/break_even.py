@@ -15,10 +15,10 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import ProblemData, ending, label, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
 from sciml_bench.charts.line_names import End, LineNames
+from sciml_bench.charts.problem_data import ProblemData, ending, label, places
 from sciml_bench.stats.break_even import Cost
 
 NUMBERS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)

@@ -20,9 +20,10 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import ProblemData, RunData, places
+from sciml_bench.charts.data import RunData
 from sciml_bench.charts.kind import RunKind
 from sciml_bench.charts.layout import WIDTH_IN, Legend, LegendLine, text_width_in, title
+from sciml_bench.charts.problem_data import ProblemData, places
 from sciml_bench.charts.style import INK, Style, configuration
 from sciml_bench.stats.aggregate import GeometricMean, geometric_mean
 

@@ -12,9 +12,9 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend, Box, Ends
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import ProblemData, ending, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, Swatch, swatches, title, whole
+from sciml_bench.charts.problem_data import ProblemData, ending, label, listed, places
 
 BEFORE = tuple(part for part in PARTS if part.letter in "sibtlcGS")
 """The parts up to the first gradient and the first solve, in order."""

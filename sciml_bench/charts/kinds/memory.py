@@ -11,9 +11,9 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.charts import scales
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import ProblemData, label, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, title
+from sciml_bench.charts.problem_data import ProblemData, label, places
 
 _MIB = 2.0**20
 

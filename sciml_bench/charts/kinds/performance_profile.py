@@ -10,9 +10,10 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Measured, ProblemData, RunData, label, listed, places
+from sciml_bench.charts.data import Measured, RunData
 from sciml_bench.charts.kind import RunKind
 from sciml_bench.charts.layout import Grid, Legend, LegendLine, title
+from sciml_bench.charts.problem_data import ProblemData, label, listed, places
 from sciml_bench.stats.aggregate import Profile, performance_profile
 
 _FURTHEST = 1e4

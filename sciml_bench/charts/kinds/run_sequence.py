@@ -19,9 +19,9 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import ProblemData, ending, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, text_width_in, title
+from sciml_bench.charts.problem_data import ProblemData, ending, label, listed, places
 from sciml_bench.charts.style import INK
 
 _SLOWEST, _FASTEST = 3.0, 0.5

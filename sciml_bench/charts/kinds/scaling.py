@@ -15,14 +15,15 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.charts import scales
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import QUANTITIES, Contest, RunData, label, listed, places
+from sciml_bench.charts.data import QUANTITIES, Contest, RunData
 from sciml_bench.charts.kind import RunKind
 from sciml_bench.charts.kinds.sweep import draw_line, sweep_charts
 from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
 from sciml_bench.charts.line_names import End, LineNames
+from sciml_bench.charts.problem_data import label, listed, places
 from sciml_bench.charts.style import Configuration
 from sciml_bench.stats.front import WorkPoint, common_target
-from sciml_bench.stats.location import Spread, spread
+from sciml_bench.stats.spread import Spread, spread
 
 _SIZE_AT_END = re.compile(r"-\d+$")
 

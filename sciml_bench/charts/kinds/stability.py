@@ -10,9 +10,9 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend, Box
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import ProblemData, ending, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import WIDTH_IN, Group, Lane, Lanes, Swatch, swatches, title
+from sciml_bench.charts.problem_data import ProblemData, ending, label, listed, places
 from sciml_bench.charts.style import HONEST, INK, RIGHT, SILENT
 from sciml_bench.stats.reliability import Stability
 from sciml_bench.stats.reliability import stability as shares_of

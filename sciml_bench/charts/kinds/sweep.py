@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, sweep_tables
-from sciml_bench.analysis.tables import formatting
-from sciml_bench.analysis.tables import sweep as sweep_text
+from sciml_bench.analysis.tables import formatting, sweep
 from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import listed, places
 from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
 from sciml_bench.charts.line_names import End, LineNames
+from sciml_bench.charts.problem_data import listed, places
 from sciml_bench.charts.style import Palette, Style, configuration
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 Place = tuple[float, Spread]
 
@@ -35,7 +34,7 @@ def sweep_charts(summary: RunSummary, palette: Palette) -> Iterator[Chart]:
 
 
 def _chart(table: SweepTable, palette: Palette, number: int) -> Chart:
-    caption = clean(sweep_text.caption(table), 110)
+    caption = clean(sweep.caption(table), 110)
     column = _COLUMNS[table.quantity]
     return Chart(
         kind="scaling",
@@ -45,7 +44,7 @@ def _chart(table: SweepTable, palette: Palette, number: int) -> Chart:
         method=(
             "Every size is a separate problem, made from one file by changing one number; all were measured in the "
             "same blocks. The median over processes; the vertical line spans the smallest and the largest. "
-            f"{sweep_text.reading_help([table])}"
+            f"{sweep.reading_help([table])}"
         ),
         columns=(
             "set", "solver", "size", column, f"least_process_{column}", f"most_process_{column}", "why_not", "records",
@@ -71,12 +70,10 @@ def _known(row: SweepRow) -> list[Place]:
 
 
 def _alt(table: SweepTable) -> str:
-    grown = [
-        f"{row.solver.name} exponent {sweep_text.power_text(row.power)}" for row in table.rows if row.power is not None
-    ]
-    crossed = [line for line in sweep_text.notes(table) if "faster" in line]
+    grown = [f"{row.solver.name} exponent {sweep.power_text(row.power)}" for row in table.rows if row.power is not None]
+    crossed = [line for line in sweep.notes(table) if "faster" in line]
     told = f" {listed(grown, 6)}." if grown else ""
-    return f"{sweep_text.caption(table)}.{told} {' '.join(f'{line}.' for line in crossed[:3])}".strip()
+    return f"{sweep.caption(table)}.{told} {' '.join(f'{line}.' for line in crossed[:3])}".strip()
 
 
 def _draw(backend: Backend, palette: Palette, table: SweepTable) -> None:
@@ -84,7 +81,7 @@ def _draw(backend: Backend, palette: Palette, table: SweepTable) -> None:
     names = LineNames([LegendLine(style, _told(table, row)) for style, row in shown])
     grid = Grid(1, names.below_in, right_in=names.right_in, cautioned=True)
     grid.open(backend)
-    what, _, more = sweep_text.caption(table).replace("; ", ", ").partition(", ")
+    what, _, more = sweep.caption(table).replace("; ", ", ").partition(", ")
     title(backend, clean(f"{table.axis.of}: {what}", 80), clean(more, 110))
     axes = grid.axes(backend, 0)
     known = [place for row in table.rows for place in _known(row)]
@@ -92,7 +89,7 @@ def _draw(backend: Backend, palette: Palette, table: SweepTable) -> None:
     y_limits = scales.log_limits([math.log10(value) for _, of in known for value in (of.minimum, of.maximum)])
     axes.limits(x=x_limits, y=y_limits)
     # The sizes measured are few, and their own best ticks.
-    ticks = {math.log10(size): sweep_text.size_text(table.axis, size) for size in table.axis.sizes}
+    ticks = {math.log10(size): sweep.size_text(table.axis, size) for size in table.axis.sizes}
     axes.x_axis(ticks, "rtol" if table.axis.tolerance else table.axis.unit)
     axes.y_axis(scales.named_ticks(y_limits, _tick(table)), _label(table))
     for style, row in shown:
@@ -114,7 +111,7 @@ def _tick(table: SweepTable) -> Callable[[float], str]:
 
 
 def _label(table: SweepTable) -> str:
-    return sweep_text.caption(table).partition(" against ")[0]
+    return sweep.caption(table).partition(" against ")[0]
 
 
 def draw_line(axes: Axes, style: Style, known: Sequence[Place]) -> None:
@@ -128,6 +125,6 @@ def draw_line(axes: Axes, style: Style, known: Sequence[Place]) -> None:
 
 
 def _told(table: SweepTable, row: SweepRow) -> str:
-    missing = [sweep_text.size_text(table.axis, size) for size, value in row.values.items() if value.spread is None]
+    missing = [sweep.size_text(table.axis, size) for size, value in row.values.items() if value.spread is None]
     power = "" if row.power is None else f" (k = {row.power.exponent:.2f})"
     return f"{row.solver.name}{power}" + (f": none at {', '.join(missing)}" if missing else "")

@@ -12,10 +12,10 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import ProblemData, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
 from sciml_bench.charts.line_names import End, LineNames
+from sciml_bench.charts.problem_data import ProblemData, label, listed, places
 from sciml_bench.record.outcome import Outcome
 
 _MOST_ROWS = 40

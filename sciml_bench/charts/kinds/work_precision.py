@@ -20,11 +20,11 @@ from sciml_bench.charts import scales
 from sciml_bench.charts.axes import Axes
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name
-from sciml_bench.charts.data import Panel, ProblemData, Section, label, listed, places
 from sciml_bench.charts.kind import ProblemKind
 from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, joined, title
 from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.charts.markers import AT_MOST
+from sciml_bench.charts.problem_data import Panel, ProblemData, Section, label, listed, places
 from sciml_bench.record.outcome import Outcome
 
 COLUMNS = (

@@ -14,7 +14,7 @@ from itertools import pairwise
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.arrays.array_writer import Item, function, given, prepared, symbols_of
+from sciml_bench.emit.arrays.prepared_functions import Item, function, given, prepared, symbols_of
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.symbolic.statements import Program, straight_line

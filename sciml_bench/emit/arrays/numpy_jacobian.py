@@ -12,8 +12,8 @@ from sympy import Symbol
 from sciml_bench.emit.arrays.jacobian_block import Block, Variable
 from sciml_bench.emit.context import Context, element_symbol, size_of
 from sciml_bench.emit.operators import matrix_source
+from sciml_bench.emit.symbolic.derivative import derivative
 from sciml_bench.emit.symbolic.statements import straight_line
-from sciml_bench.emit.symbolic.variation import derivative
 from sciml_bench.spec.language.operators import (
     ARRAY_OPERATORS,
     At,
@@ -25,12 +25,11 @@ from sciml_bench.spec.language.operators import (
     MatrixProduct,
     Node,
     PairMatrix,
-    Shape,
     Shift,
     Total,
     TridiagonalSolve,
-    shape_of,
 )
+from sciml_bench.spec.language.shapes import Shape, shape_of
 from sciml_bench.spec.model import symbol
 
 #: Above this size a Jacobian made of local operators is sparse: dense factorisation costs more than it saves.

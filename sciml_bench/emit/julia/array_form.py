@@ -10,8 +10,9 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.emit.context import Context, element_symbol, size_of
-from sciml_bench.emit.julia.array_printer import ArrayPrinter, slope_arguments
-from sciml_bench.emit.julia.body import constant_names, vector
+from sciml_bench.emit.julia.array_printer import ArrayPrinter
+from sciml_bench.emit.julia.constants import constant_names, vector
+from sciml_bench.emit.julia.controls import slope_arguments
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.errors import UsageError
 from sciml_bench.spec.language.operators import (
@@ -24,11 +25,10 @@ from sciml_bench.spec.language.operators import (
     Laplacian,
     NetworkOutput,
     Node,
-    Shape,
     Shift,
     TridiagonalSolve,
-    shape_of,
 )
+from sciml_bench.spec.language.shapes import Shape, shape_of
 from sciml_bench.spec.model import Definition, Problem, symbol, to_double
 
 _REFUSED = (TridiagonalSolve, IndexedSum, At)

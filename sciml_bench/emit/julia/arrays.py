@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sciml_bench.spec.language.operators import MIRRORED, PERIODIC, Node, Shape
+from sciml_bench.spec.language.operators import MIRRORED, PERIODIC, Node
+from sciml_bench.spec.language.shapes import Shape
 
 AXES = ("i", "j")
 

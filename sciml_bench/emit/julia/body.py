@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import sympy
 from sympy import Symbol
-from sympy.printing.precedence import PRECEDENCE
 
-from sciml_bench.emit.context import Context
-from sciml_bench.emit.julia.arrays import AXES, FlatArray, Place
-from sciml_bench.emit.printer import Printer
+from sciml_bench.emit.julia.arrays import FlatArray, Place
+from sciml_bench.emit.julia.scalar_printer import JuliaPrinter
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.spec.language.operators import (
@@ -23,60 +20,10 @@ from sciml_bench.spec.language.operators import (
     Laplacian,
     MatrixProduct,
     Node,
-    Shape,
     Shift,
 )
-from sciml_bench.spec.model import Grid, symbol, to_double
-
-# Prints one scalar expression as Julia.
-
-# Julia throws where the argument is outside the domain; solvers expect a NaN, upon which they take a shorter step.
-_NAN_OUTSIDE = {"sqrt", "log", "log1p", "asin", "acos"}
-
-
-class JuliaPrinter(Printer):
-    """The printer of the other targets with Julia's powers, conditions and domains."""
-
-    def _call(self, name: str, *arguments: Node) -> str:
-        function = self.target.functions[name]
-        if name in _NAN_OUTSIDE and not (name in ("sqrt", "log") and arguments[0].is_nonnegative):
-            function = f"NaNMath.{function}"
-        return f"{function}({', '.join(self.code(argument) for argument in arguments)})"
-
-    def _print_Pow(self, expr: sympy.Pow, rational: bool = False) -> str:
-        base, exponent = expr.base, expr.exp
-        if exponent == -1:
-            return f"1/{self.parenthesize(base, PRECEDENCE['Mul'], strict=True)}"
-        if exponent == sympy.S.Half:
-            return self._call("sqrt", base)
-        if exponent == -sympy.S.Half:
-            return f"1/{self._call('sqrt', base)}"
-        if not exponent.is_Integer and not base.is_nonnegative:
-            return f"NaNMath.pow({self.code(base)}, {self.code(exponent)})"
-        inner = self.parenthesize(base, PRECEDENCE["Pow"], strict=False)
-        return f"{inner}^{self.parenthesize(exponent, PRECEDENCE['Pow'], strict=False)}"
-
-    def _print_Where(self, expr: Any) -> str:
-        condition, a, b = expr.args
-        code = self.condition(condition)
-        # Both branches of one type, because dual numbers would otherwise make the result a union of types; false times
-        # anything, also a NaN, is zero.
-        if b == 0:
-            return f"({code})*{self.parenthesize(a, PRECEDENCE['Mul'])}"
-        if a == 0:
-            return f"!({code})*{self.parenthesize(b, PRECEDENCE['Mul'])}"
-        return f"ifelse({code}, promote({self.code(a)}, {self.code(b)})...)"
-
-    def condition(self, condition: Any) -> str:
-        """The code of a condition."""
-        match condition:
-            case sympy.Not():
-                return f"!{self._grouped(condition.args[0])}"
-            case _:
-                return super()._condition(condition)
-
-    _condition = condition
-
+from sciml_bench.spec.language.shapes import Shape
+from sciml_bench.spec.model import Grid
 
 Places = tuple[Place, ...]
 Names = dict[Symbol, str]
@@ -283,64 +230,3 @@ class Body:
 def is_elementwise(expr: Node) -> bool:
     """Return whether each element of an expression depends on the same elements of its operands alone."""
     return not expr.has(*ARRAY_OPERATORS)
-
-
-# One-time computations of an emitted Julia module: vectors, matrices, coordinates, and values that depend on them
-# alone.
-
-
-def constant_names(context: Context) -> dict[Symbol, str]:
-    """The names of the module's constants, which no name of the problem hides."""
-    problem = context.problem
-    kinds = [("GRID", grid.name) for grid in problem.grids] + [("VECTOR", c.name) for c in problem.constants]
-    kinds += [("MATRIX", name) for name in problem.matrices]
-    taken = set(context.names.values())
-    names: dict[Symbol, str] = {static: static.name for static in context.statics.values()}
-    for kind, name in kinds:
-        constant = f"{kind}_{name}"
-        while constant in taken:
-            constant += "_"
-        taken.add(constant)
-        names[symbol(name)] = constant
-    return names
-
-
-def constant_lines(context: Context) -> list[str]:
-    """Their definitions."""
-    problem, names = context.problem, constant_names(context)
-    lines = [
-        f"const {names[symbol(constant.name)]} = {vector([to_double(value) for value in constant.values])}"
-        for constant in problem.constants
-    ]
-    for name, matrix in problem.matrices.items():
-        rows = "; ".join(" ".join(repr(to_double(v)) for v in matrix.row(i)) for i in range(matrix.rows))
-        lines.append(f"const {names[symbol(name)]} = [{rows}]")
-    used = {s.name for expr in context.all_expressions() for s in expr.free_symbols}
-    if any(grid.name in used for grid in problem.grids):
-        lines += [
-            f"const {names[symbol(grid.name)]} = "
-            f"collect(range({to_double(grid.first)!r}, {to_double(grid.last)!r}, {grid.points}))"
-            for grid in problem.grids
-        ]
-    return lines + _static_lines(context, names)
-
-
-def _static_lines(context: Context, names: dict[Symbol, str]) -> list[str]:
-    problem = context.problem
-    arrays = {symbol(c.name): FlatArray(names[symbol(c.name)], 0, c.shape) for c in problem.constants}
-    for axis, grid in enumerate(problem.grids):
-        arrays[symbol(grid.name)] = FlatArray(names[symbol(grid.name)], 0, problem.grid_shape, axis)
-    loops = ", ".join(f"{axis} in 1:{n}" for axis, n in reversed(list(zip(AXES, problem.grid_shape, strict=False))))
-    lines: list[str] = []
-    for expression, static in context.statics.items():
-        body = Body(problem.grid_shape, arrays, {}, problem.grids, context.names)
-        code = body.value(expression)
-        values = f"[{code} for {loops}]"
-        # The comprehension's first index is the one that runs fastest, which in C order is the last one.
-        lines.append(f"const {names[static]} = {f'vec({values})' if len(problem.grid_shape) > 1 else values}")
-    return lines
-
-
-def vector(values: list[float]) -> str:
-    """A vector literal."""
-    return f"[{', '.join(repr(value) for value in values)}]"

@@ -9,12 +9,14 @@ from sympy import Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import ArrayForm, parameter_lines, state_lines
-from sciml_bench.emit.julia.array_printer import ArrayPrinter, controls_source
-from sciml_bench.emit.julia.body import vector
+from sciml_bench.emit.julia.array_printer import ArrayPrinter
+from sciml_bench.emit.julia.constants import vector
+from sciml_bench.emit.julia.controls import controls_source
 from sciml_bench.emit.julia.loss import less_data, residual_source, scaled, summed, term, weighted
 from sciml_bench.errors import UsageError
-from sciml_bench.spec.batch import Given
-from sciml_bench.spec.language.operators import NetworkOutput, Node, shape_of
+from sciml_bench.spec.given import Given
+from sciml_bench.spec.language.operators import NetworkOutput, Node
+from sciml_bench.spec.language.shapes import shape_of
 from sciml_bench.spec.model import symbol, to_double
 
 MOST_NUMBERS = 200_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.emit.julia.body import vector
+from sciml_bench.emit.julia.constants import vector
 from sciml_bench.spec.model import Loss
 
 _EACH = {"sum_of_squares": "abs2", "sum_of_magnitudes": "abs", "sum": ""}

@@ -11,11 +11,13 @@ from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import array_function
-from sciml_bench.emit.julia.body import JuliaPrinter, constant_lines
-from sciml_bench.emit.julia.field import field_function, stencils, wraps
+from sciml_bench.emit.julia.constants import constant_lines
+from sciml_bench.emit.julia.field import field_function
 from sciml_bench.emit.julia.latent import latent_sources
 from sciml_bench.emit.julia.loss import loss_source, stacked_loss_source
 from sciml_bench.emit.julia.network import network_imports, network_sources
+from sciml_bench.emit.julia.scalar_printer import JuliaPrinter
+from sciml_bench.emit.julia.stencil import stencils, wraps
 from sciml_bench.emit.symbolic.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.spec.language.operators import Node, TridiagonalSolve, Where

@@ -30,14 +30,13 @@ from sciml_bench.spec.language.operators import (
     NetworkGradient,
     NetworkOutput,
     Node,
-    Shape,
     Shift,
     Stack,
     Total,
     TridiagonalSolve,
     Where,
-    shape_of,
 )
+from sciml_bench.spec.language.shapes import Shape, shape_of
 from sciml_bench.spec.model import Definition, Problem, symbol
 from sciml_bench.spec.network import Layer, Network
 

@@ -10,73 +10,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property
 from itertools import count
-from operator import mul
 
 import sympy
 from sympy import Symbol
-from sympy.core.relational import Relational
-from sympy.logic.boolalg import BooleanFunction
 
 from sciml_bench.emit.context import Context, parameter_symbols
+from sciml_bench.emit.symbolic.derivative import derivative, free_symbols_of
 from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.language.rebuilding import Size
 from sciml_bench.spec.model import symbol
-
-# Derivatives of expressions as printed: where a function jumps, its derivative is the one-sided one.
-
-
-def derivative(expr: Node, variable: Node) -> Node:
-    """The derivative, without the impulses that SymPy gives for signs."""
-    found = _of_sums(expr, variable)
-    if not found.has(sympy.DiracDelta):
-        return found
-    return found.replace(sympy.DiracDelta, lambda *_: sympy.S.Zero)
-
-
-def _of_sums(expr: Node, variable: Node) -> Node:
-    """The derivative as SymPy gives it, without a look at the terms of sums and products that do not have the variable.
-
-    A reaction network of sixty species has sums of hundreds of terms, and each is differentiated sixty times.
-    """
-    if variable not in _free(expr) or isinstance(expr, Relational | BooleanFunction):
-        # A condition that several choices share is a separate value.
-        return sympy.S.Zero
-    if expr == variable:
-        return sympy.S.One
-    if isinstance(expr, sympy.Add):
-        return sympy.Add(*(_of_sums(term, variable) for term in expr.args if variable in _free(term)))
-    if isinstance(expr, sympy.Mul):
-        factors = expr.args
-        terms = [
-            reduce(mul, (*factors[:k], _of_sums(factor, variable), *factors[k + 1 :]), sympy.S.One)
-            for k, factor in enumerate(factors)
-            if variable in _free(factor)
-        ]
-        return sympy.Add(*terms)
-    if isinstance(expr, sympy.Abs):
-        return sympy.sign(expr.args[0]) * _of_sums(expr.args[0], variable)
-    return _of_functions(expr, variable)
-
-
-def _of_functions(expr: Node, variable: Node) -> Node:
-    """The derivative of a function, with magnitudes as of real numbers: SymPy does not know that logarithms are."""
-    named = {item: sympy.Dummy(real=True) for item in expr.atoms(sympy.Abs) if variable in _free(item)}
-    if not named:
-        return sympy.diff(expr, variable)
-    outer = expr.xreplace(named)
-    terms = [sympy.diff(outer, name) * _of_sums(item, variable) for item, name in named.items()
-             if name in outer.free_symbols]  # fmt: skip
-    whole = {name: item for item, name in named.items()}
-    return sympy.Add(sympy.diff(outer, variable), *terms).xreplace(whole)
-
-
-@lru_cache(maxsize=100_000)
-def _free(expr: Node) -> frozenset[Node]:
-    return frozenset(expr.free_symbols)
-
 
 Named = tuple[Symbol, Node]
 # The functions' own names.
@@ -209,7 +154,7 @@ class Variation:
             if slope != 0:
                 yield self._short(slope.xreplace({inner: expr.args[0]})), expr.args[0]
         else:
-            for inner in sorted((s for s in _free(expr) if s in known), key=lambda s: s.name):
+            for inner in sorted((s for s in free_symbols_of(expr) if s in known), key=lambda s: s.name):
                 if (slope := derivative(expr, inner)) != 0:
                     yield self._short(slope), inner
 

@@ -13,8 +13,6 @@ from sciml_bench.host.doctor import gpu, processor, software, system
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.host.doctor.readings import Readings
 
-# All findings of a host, the most disturbing first.
-
 CHECKS = (*system.CHECKS, *processor.CHECKS, *software.CHECKS, *gpu.CHECKS)
 
 _ORDER = tuple(Status)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sciml_bench.host.doctor.finding import Cure, Finding, Status
-from sciml_bench.host.doctor.readings import GpuReading, Readings
+from sciml_bench.host.doctor.gpu_readings import GpuReading
+from sciml_bench.host.doctor.readings import Readings
 
 _HOT_C = 80
 _BUSY_PERCENT = 5

@@ -29,7 +29,8 @@ import numpy as np
 
 from sciml_bench.adapters.base import FloatArray
 from sciml_bench.record.point import MAX_STORED_COMPONENTS, Scores, finite
-from sciml_bench.record.task import ERROR_BOUND_FACTOR, LARGEST_ERROR_BOUND, Point, Reference, Theta
+from sciml_bench.record.task import ERROR_BOUND_FACTOR, LARGEST_ERROR_BOUND, Point, Reference
+from sciml_bench.record.theta import Theta
 
 LEAST_DIGITS = 3.0
 """A component of the reference with fewer digits is not a truth: at three it is off by a hundredth of the bound."""

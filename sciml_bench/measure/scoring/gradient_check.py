@@ -21,7 +21,8 @@ from sciml_bench.adapters.base import FloatArray
 from sciml_bench.measure.scoring.gradient import EPSILON, LEAST_DIGITS
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Scores, finite
-from sciml_bench.record.task import GRADIENT, Task, Theta
+from sciml_bench.record.task import GRADIENT, Task
+from sciml_bench.record.theta import Theta
 
 PHASE = "check"
 """The phase of a worker that takes one difference."""

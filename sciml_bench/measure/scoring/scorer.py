@@ -6,9 +6,11 @@ from typing import Protocol
 
 from sciml_bench.adapters.base import FloatArray, Gradient
 from sciml_bench.measure.scoring.gradient import gradient_scores
-from sciml_bench.measure.scoring.solution import BOUNDS, gradient_parity, output_scores, slopes_of, solve_scores
+from sciml_bench.measure.scoring.parity import BOUNDS, gradient_parity, output_scores, slopes_of
+from sciml_bench.measure.scoring.solution import solve_scores
 from sciml_bench.record.point import Scores
-from sciml_bench.record.task import Point, Task, Theta
+from sciml_bench.record.task import Point, Task
+from sciml_bench.record.theta import Theta
 
 Judged = tuple[Scores | None, str]
 """Scores, ``None`` without a reference, and the reason why they miss their bound, empty if they meet it."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from sciml_bench.models.emit.lines import header, indented, statements
-from sciml_bench.models.model import EPSILON, Layer, Model, walk
+from sciml_bench.models.layer import EPSILON, Layer, walk
+from sciml_bench.models.model import Model
 
+# jax.nn.dot_product_attention, which does the same on a CPU, takes its softmax in single precision, also of doubles.
 _ATTENTION = """
 
 class Attention(eqx.Module):
@@ -29,8 +31,6 @@ class Attention(eqx.Module):
         return jax.vmap(self.project)(x.reshape(positions, width))
 
 """
-
-# jax.nn.dot_product_attention, which does the same on a CPU, takes its softmax in single precision, also of doubles.
 
 _LOSSES = {
     "cross_entropy": """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sciml_bench.models.emit.lines import header, indented, statements
-from sciml_bench.models.model import EPSILON, Layer, Model, walk
+from sciml_bench.models.layer import EPSILON, Layer, walk
+from sciml_bench.models.model import Model
 
 _POSITIONS = """
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sciml_bench.models.model import Layer, Model
+from sciml_bench.models.layer import Layer
+from sciml_bench.models.model import Model
 
 # Names of what flows through nested residual layers, from the outside to the inside.
 _NAMES = "xyzuvw"

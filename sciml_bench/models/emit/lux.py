@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sciml_bench.models.emit.lines import indented
-from sciml_bench.models.model import EPSILON, Layer, Model, walk
+from sciml_bench.models.layer import EPSILON, Layer, walk
+from sciml_bench.models.model import Model
 
 _EPSILON = f"{EPSILON:g}".replace("e-0", "e-")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sciml_bench.models.emit.lines import header
-from sciml_bench.models.model import EPSILON, Layer, Model
+from sciml_bench.models.layer import EPSILON, Layer
+from sciml_bench.models.model import Model
 
 # GELU is an operator since 20, group norm with a scale for each channel since 21.
 OPSET = 21

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from sciml_bench.errors import UsageError
 from sciml_bench.models.emit.lines import indented
-from sciml_bench.models.model import Layer, Model
+from sciml_bench.models.layer import Layer
+from sciml_bench.models.model import Model
 
 # The layers that it can differentiate.
 _ACTIVATIONS = ("relu", "tanh")

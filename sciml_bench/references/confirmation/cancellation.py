@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import precision
-from sciml_bench.references.progress import ReferenceFailure, StepFailure
+from sciml_bench.references.failures import ReferenceFailure, StepFailure
 from sciml_bench.spec.model import Problem, to_double
 
 MOST_STATES = 200

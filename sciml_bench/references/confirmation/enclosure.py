@@ -25,7 +25,7 @@ from sciml_bench.references.confirmation.taylor import NoSeries, TaylorField
 from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
 from sciml_bench.references.engine.numbers import ball, precision
 from sciml_bench.references.engine.stops import stops
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import to_double
 
 #: Beyond what a remainder is relative to, for what rounding grows by.

@@ -26,7 +26,7 @@ from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
 from sciml_bench.references.engine.numbers import exact, precision
 from sciml_bench.references.engine.radau import Start, growth_rate
 from sciml_bench.references.engine.stops import stops
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import to_double
 
 #: The rungs; the last two give the error estimate and the result.

@@ -21,7 +21,7 @@ from sciml_bench.references.confirmation.agreement import COMPARE_BITS, compare
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.radau import solve
-from sciml_bench.references.progress import LimitReached, ReferenceFailure, StepFailure
+from sciml_bench.references.failures import LimitReached, ReferenceFailure, StepFailure
 from sciml_bench.spec.model import Problem
 
 #: More digits than these are of no use: workers compare in double precision. Fewer than the others are no truth.

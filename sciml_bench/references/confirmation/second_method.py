@@ -24,7 +24,8 @@ from sciml_bench.references.engine.case import LARGE, Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.radau import Trajectory
-from sciml_bench.references.progress import LimitReached, ReferenceFailure, Watch
+from sciml_bench.references.failures import LimitReached, ReferenceFailure
+from sciml_bench.references.progress import Watch
 from sciml_bench.spec.model import to_double
 
 #: The two must have so many digits in common: as many as doubles hold; in doubles what they can be trusted with.

@@ -18,7 +18,7 @@ from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.objective import Objective
 from sciml_bench.references.engine.radau import Start, Step, Trajectory
 from sciml_bench.references.engine.step import ROUNDING, StepFailure, newton_matrix, to_balls, to_doubles
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 
 MAX_REFINEMENTS = 12
 _GUARD_DIGITS = 8

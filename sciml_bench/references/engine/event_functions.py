@@ -17,7 +17,7 @@ from sciml_bench.emit.flint import FlintSource
 from sciml_bench.emit.symbolic.scalar import scalarise_events
 from sciml_bench.references.engine.dynamics import BALLS, Dynamics, Segment, compiled
 from sciml_bench.references.engine.numbers import exact
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import Problem, to_double
 
 #: What the state at a located event may be off, relative to the size of a component.

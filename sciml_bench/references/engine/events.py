@@ -21,7 +21,7 @@ from sciml_bench.references.engine.event_functions import EventFunctions, Events
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.step import Place, Stages, solve_stages
 from sciml_bench.references.engine.tableau import radau
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 
 #: Precision at which conditions are enclosed, and the tails of a step by which its polynomial may be off.
 _BITS, _TAILS = 160, 100.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sciml_bench.references.engine.dynamics import ComplexArray, ComplexFunction, FloatArray
-from sciml_bench.references.engine.step import NewtonMatrix
+from sciml_bench.references.engine.newton_matrix import NewtonMatrix
 
 #: The imaginary parts' size against the perturbation that they stand for.
 _IMAGINARY = 1e-40

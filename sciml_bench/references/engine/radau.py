@@ -24,7 +24,7 @@ from sciml_bench.references.engine.resolution import Resolution
 from sciml_bench.references.engine.step import Place, Stages, StepFailure, solve_stages
 from sciml_bench.references.engine.stops import stops
 from sciml_bench.references.engine.tableau import Tableau, radau
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import to_double
 
 _UNKNOWN_SIZE = 1e-8

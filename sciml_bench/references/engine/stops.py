@@ -9,7 +9,7 @@ from flint import arb
 from sympy import Expr
 
 from sciml_bench.references.engine.numbers import exact, precision
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import to_double
 
 #: Precision at which times are compared, and how many of its last bits two ways to write one time may differ in.

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.analysis.comparable import flat
-from sciml_bench.analysis.failures import cell_tally
+from sciml_bench.analysis.cell_tally import cell_tally
 from sciml_bench.analysis.loaded_run import LoadedRun
+from sciml_bench.analysis.machine_hash import flat
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.analysis.tables.footnotes import doubts
 
@@ -113,7 +113,7 @@ def _commit(environment: Mapping[str, Any]) -> str:
 
 def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
     """The quality of the harness on this machine, or why it is not known."""
-    from sciml_bench.analysis.comparable import machine_hash
+    from sciml_bench.analysis.machine_hash import machine_hash
     from sciml_bench.analysis.selftest.store import newest
     from sciml_bench.render.selftest import head
 

@@ -18,7 +18,7 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.precedence import PRECEDENCE, precedence_traditional
 from sympy.printing.pretty.pretty_symbology import greek_unicode
 
-from sciml_bench.spec.language import operators as op
+from sciml_bench.spec.language import operators
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import Problem
 
@@ -32,9 +32,9 @@ _ADD, _MUL, _POW, _ATOM = (PRECEDENCE[name] for name in ("Add", "Mul", "Pow", "A
 
 # The binding strength of the operators as they are printed here; one that is looser than its place gets brackets.
 _HOLDS: dict[type, int] = {
-    op.Laplacian: _POW, op.Difference: _POW, op.Shift: _ATOM, op.Item: _ATOM, op.At: _ATOM, op.Total: _ADD,
-    op.IndexedSum: _ADD, op.MatrixProduct: _MUL, op.Dot: _MUL, op.TridiagonalSolve: _MUL, op.Where: _ADD,
-    sympy.exp: _POW,
+    operators.Laplacian: _POW, operators.Difference: _POW, operators.Shift: _ATOM, operators.Item: _ATOM,
+    operators.At: _ATOM, operators.Total: _ADD, operators.IndexedSum: _ADD, operators.MatrixProduct: _MUL,
+    operators.Dot: _MUL, operators.TridiagonalSolve: _MUL, operators.Where: _ADD, sympy.exp: _POW,
 }  # fmt: skip
 
 _TIMES, _INVISIBLE_TIMES, _MINUS, _PLUS = "×", "\u2062", "−", "+"

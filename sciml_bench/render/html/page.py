@@ -9,7 +9,7 @@ from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.html.claim import claim_tables
 from sciml_bench.render.html.document import document
-from sciml_bench.render.html.figures import Looks
+from sciml_bench.render.html.looks import Looks
 from sciml_bench.render.html.run_comparison import between
 from sciml_bench.render.html.section import Say, Section, section
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from sciml_bench.analysis.advice.answer import fastest_sentence
 from sciml_bench.analysis.analysis import ProblemAnalysis, RankedTable
+from sciml_bench.analysis.drifts import drift_lines
 from sciml_bench.analysis.explanation.fairness import Item
 from sciml_bench.analysis.loaded_run import LoadedRun, RecordEntry
 from sciml_bench.analysis.ranking import time_of
-from sciml_bench.analysis.reliability import drift_lines, stability_table
+from sciml_bench.analysis.reliability import stability_table
 from sciml_bench.analysis.rows import Comparison
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.cells import cell_table
@@ -18,9 +19,14 @@ from sciml_bench.analysis.tables.footnotes import best_choice
 from sciml_bench.analysis.tables.recommendation import library_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
-from sciml_bench.render.html.explained import Explained, PageBudget, explained
-from sciml_bench.render.html.figures import Figure, Looks, Picture, figures
-from sciml_bench.render.html.problem_facts import ModelView, ProblemFacts, model_view, problem_facts
+from sciml_bench.render.html.drawings import Picture
+from sciml_bench.render.html.explained import Explained, explained
+from sciml_bench.render.html.figures import Figure, figures
+from sciml_bench.render.html.looks import Looks
+from sciml_bench.render.html.model_facts import ModelView, model_view
+from sciml_bench.render.html.page_budget import PageBudget
+from sciml_bench.render.html.problem_facts import problem_facts
+from sciml_bench.render.html.problem_view import ProblemFacts
 from sciml_bench.render.html.table import Places, Table
 
 

@@ -2,124 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from sciml_bench.adapters.declared import Declared
 from sciml_bench.analysis.loaded_run import RecordEntry
-from sciml_bench.analysis.models import is_model, model_table
-from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.analysis.tables.models import checklist, parity_table, times_table
 from sciml_bench.errors import SciMLBenchError
 from sciml_bench.record.task import Cell
-from sciml_bench.render.html.table import Places, Table
+from sciml_bench.render.html.model_facts import model_facts
+from sciml_bench.render.html.problem_view import Code, Formula, ProblemFacts
 
 if TYPE_CHECKING:
-    from sciml_bench.models.model import Layer, Model
+    from sciml_bench.models.model import Model
     from sciml_bench.spec import Problem
     from sciml_bench.spec.model import Grid
 
 
-# The page's part on a model of the conventional track: layers in place of equations, and separate tables.
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelView:
-    """Parity, above the times; the times; and the common conditions of all cells."""
-
-    parity: Table
-    times: Table | None
-    checklist: tuple[str, ...]
-
-
-def model_view(id_: str, entry: Mapping[str, Any], cells: Sequence[CellSummary], places: Places) -> ModelView | None:
-    """The tables of a model; ``None`` for a differential equation, and without measurements."""
-    if not is_model(entry):
-        return None
-    found = model_table(str(entry["name"]), cells)
-    if not found.parity:
-        return None
-    return ModelView(
-        parity=places.table(f"{id_}parity", parity_table(found.parity)),
-        times=places.table(f"{id_}times", times_table(found)) if found.rows else None,
-        checklist=tuple(line.strip() for line in checklist(entry, found))[1:],
-    )
-
-
-def model_facts(model: Model) -> ProblemFacts:
-    """The facts of a model, without the codes."""
-    training = model.training
-    trained = "" if training is None else f", trained by {training.steps} steps of {training.optimiser}"
-    return ProblemFacts(
-        description=" ".join(model.description.split()),
-        citation=model.source.citation,
-        url=model.source.url if model.source.url.startswith(("https://", "http://")) else "",
-        note=model.source.note,
-        time=f"batches of {', '.join(map(str, model.batches))}{trained}",
-        wrt="the weights",
-        sizes=f"{model.n_weights} weights",
-        equations=tuple(Formula(None, line) for line in _lines(model.layers)),
-    )
-
-
-def _lines(layers: Sequence[Layer]) -> Iterator[str]:
-    for layer in layers:
-        shape = " × ".join(map(str, layer.output))
-        inside = f" ({'; '.join(_lines(layer.body))})" if layer.body else ""
-        beside = f" added to ({'; '.join(_lines(layer.shortcut))})" if layer.shortcut else ""
-        yield f"{layer.name or layer.kind}: {layer.kind.replace('_', ' ')}{inside}{beside} to {shape}"
-
-
 # Longer lists of numbers are cut; `describe --json` has them all.
 SHOWN = 12
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A line of mathematics: typeset, or, if it is too long for that, as in the file."""
-
-    math: Markup | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Code:
-    """The equations as an adapter receives them; ``note`` says whether the records of this run solved the same."""
-
-    adapter: str
-    target: str
-    text: str
-    note: str
-
-
-@dataclass(frozen=True)
-class ProblemFacts:
-    """A problem in words. ``missing`` says why nothing more is known; ``changed`` that it is not the measured one."""
-
-    missing: str = ""
-    changed: str = ""
-    description: str = ""
-    citation: str = ""
-    url: str = ""
-    note: str = ""
-    time: str = ""
-    wrt: str = ""
-    sizes: str = ""
-    grids: tuple[str, ...] = ()
-    definitions: tuple[Formula, ...] = ()
-    equations: tuple[Formula, ...] = ()
-    parameters: tuple[Formula, ...] = ()
-    initial: tuple[Formula, ...] = ()
-    left_out: str = ""
-    codes: tuple[Code, ...] = ()
 
 
 def problem_facts(
@@ -213,7 +118,7 @@ def _loaded(name: str, file: Any) -> Problem | Model | str:
 @cache
 def _parsed(path: Path) -> Problem | Model:
     """The problem of a file, read once for all runs of a page."""
-    from sciml_bench.models.load import load_declared
+    from sciml_bench.models.load_declared import load_declared
 
     return load_declared(path)
 

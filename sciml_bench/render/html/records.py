@@ -8,7 +8,7 @@ from itertools import islice
 
 from sciml_bench.analysis.loaded_run import LoadedRun, RecordEntry
 from sciml_bench.analysis.tables.table import Column
-from sciml_bench.planning.cells import count, labels
+from sciml_bench.planning.labels import count, labels
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.html.table import Entry, Places, Table
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.analysis.comparison.compare import Compared, Comparison, compare_runs
-from sciml_bench.analysis.comparison.sides import Side, read_side, refusals
+from sciml_bench.analysis.comparison.requirements import refusals
+from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.analysis.tables.table import Column
 from sciml_bench.errors import StoreError
 from sciml_bench.planning.purpose import claimed_sides
 from sciml_bench.record.run_folder import Run
-from sciml_bench.render import comparison as text
+from sciml_bench.render import comparison
 from sciml_bench.render.html.table import Entry, Table
 from sciml_bench.stats.verdict import Verdict
 
@@ -84,7 +85,7 @@ def _between(base: Side, new: Side, id_: str) -> Between:
     if refused:
         return Between(id_, base.name, new.name, (), None, tuple(refused))
     compared = compare_runs(base, new, band=_BAND)
-    lines = [*text.head(compared, 10_000), *text.tail(compared)]
+    lines = [*comparison.comparison_head(compared, 10_000), *comparison.comparison_tail(compared)]
     return Between(
         id_, base.name, new.name, tuple(line.strip() for line in lines if line.strip()), _table(compared, id_), ()
     )
@@ -98,9 +99,9 @@ def _table(compared: Comparison, id_: str) -> Table | None:
             Entry(str(word), value=value, mark=_MARKS.get(str(word), ""))
             for word, value in zip(words, _values(line), strict=True)
         )
-        for words, line in zip(text.plain(compared), compared.lines, strict=True)
+        for words, line in zip(comparison.comparison_rows(compared), compared.lines, strict=True)
     )
-    headings = tuple(Column(name, name in _NUMBERS) for name in text.HEADINGS)
+    headings = tuple(Column(name, name in _NUMBERS) for name in comparison.HEADINGS)
     return Table(f"{id_}-table", f"{compared.new} against {compared.base}", headings, rows)
 
 
@@ -112,4 +113,4 @@ def _values(line: Compared) -> list[float | None]:
     judged = line.judgement
     known = {"base": line.base_s, "new": line.new_s, "ratio": judged.ratio.estimate, "95 % interval": judged.ratio.low,
              "p": judged.adjusted_p, "n": float(judged.ratio.n)}  # fmt: skip
-    return [known.get(name) for name in text.HEADINGS]
+    return [known.get(name) for name in comparison.HEADINGS]

@@ -13,14 +13,16 @@ from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.ranking import Lead, time_of
 from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import sweep_tables
-from sciml_bench.analysis.tables import sweep as sweep_text
 from sciml_bench.analysis.tables.advice import advice_table
 from sciml_bench.analysis.tables.footnotes import family
+from sciml_bench.analysis.tables.sweep import reading_help, sweep_table
 from sciml_bench.analysis.tables.table import Column
 from sciml_bench.render.html import facts
 from sciml_bench.render.html.claim import Tested, under_test
-from sciml_bench.render.html.explained import PageBudget, page_budget
-from sciml_bench.render.html.figures import Figure, Looks, Picture, drawing, figures
+from sciml_bench.render.html.drawings import Picture, drawing
+from sciml_bench.render.html.figures import Figure, figures
+from sciml_bench.render.html.looks import Looks
+from sciml_bench.render.html.page_budget import PageBudget, page_budget
 from sciml_bench.render.html.problem import ProblemView, problem_view
 from sciml_bench.render.html.records import CellRecords, cell_records, failure_table, skipped_table
 from sciml_bench.render.html.table import Entry, Places, Table
@@ -30,8 +32,8 @@ def _sweep_tables(summary: RunSummary, prefix: str, places: Places) -> Iterator[
     """Return how cost grows over a sweep; empty for any other run. Instructions are below the first table."""
     found = list(sweep_tables(summary))
     for number, table in enumerate(found):
-        shown = sweep_text.sweep_table(table)
-        reading = "" if number else sweep_text.reading_help(found)
+        shown = sweep_table(table)
+        reading = "" if number else reading_help(found)
         yield places.table(f"{prefix}-{number}", replace(shown, reading=reading))
 
 

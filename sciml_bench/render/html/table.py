@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from sciml_bench.analysis.loaded_run import RecordEntry
-from sciml_bench.analysis.tables import table as report
 from sciml_bench.analysis.tables.table import Column
+from sciml_bench.analysis.tables.table import Entry as ReportEntry
+from sciml_bench.analysis.tables.table import Table as ReportTable
 
 # Tables with fewer rows are seen at a glance, and get no filter.
 FILTERED_ROWS = 8
@@ -70,7 +71,7 @@ class Places:
         link = self.anchor(cell_id) if count else ""
         return Entry(f"c{self.numbers[cell_id]}" if cell_id in self.numbers else "–", "", float(count), link)
 
-    def table(self, id_: str, shown: report.Table, caption: str = "") -> Table:
+    def table(self, id_: str, shown: ReportTable, caption: str = "") -> Table:
         """A table of the report in the page's form: each row with a link to its records at the end."""
         recorded = bool(shown.cell_ids)
         rows = [tuple(map(self._linked, row)) for row in shown.rows]
@@ -85,7 +86,7 @@ class Places:
             note=sentences([*shown.notes, shown.reading]),
         )
 
-    def _linked(self, entry: report.Entry) -> Entry:
+    def _linked(self, entry: ReportEntry) -> Entry:
         link = self.entry(entry.cell_id).link if entry.cell_id else ""
         mark = entry.mark or ("why" if entry.reason else "")
         return Entry(entry.text, entry.below or entry.reason, entry.value, link, mark)

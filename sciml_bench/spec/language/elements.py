@@ -7,7 +7,8 @@ from itertools import product
 
 from sympy import Symbol
 
-from sciml_bench.spec.language.operators import At, Item, Node, Shape, shape_of
+from sciml_bench.spec.language.operators import At, Item, Node
+from sciml_bench.spec.language.shapes import Shape, shape_of
 from sciml_bench.spec.model import Problem, symbol
 
 #: Fields and tables of more elements than this are not written out.

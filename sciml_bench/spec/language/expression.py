@@ -21,9 +21,10 @@ from sympy.codegen.cfunctions import expm1, log1p
 from sympy.core.parameters import distribute
 
 from sciml_bench.spec import foreign
-from sciml_bench.spec.language.operators import At, Floor, Item, Node, Shape, Where, broadcast, describe
+from sciml_bench.spec.language.operators import At, Floor, Item, Node, Where
 from sciml_bench.spec.language.rebuilding import function_of
 from sciml_bench.spec.language.removable import exprel, sinc
+from sciml_bench.spec.language.shapes import Shape, broadcast, describe
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100

@@ -24,9 +24,8 @@ from sciml_bench.spec.language.operators import (
     Shift,
     Total,
     TridiagonalSolve,
-    broadcast,
-    describe,
 )
+from sciml_bench.spec.language.shapes import broadcast, describe
 from sciml_bench.spec.model import Grid, Parameter, symbol
 
 Operators = dict[str, Callable[[Call], Typed]]

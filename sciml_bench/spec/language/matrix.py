@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import sympy
 
 from sciml_bench.spec.language.expression import Call, ExpressionError, Parser, Typed
-from sciml_bench.spec.language.operators import MatrixProduct, Node, describe
+from sciml_bench.spec.language.operators import MatrixProduct, Node
+from sciml_bench.spec.language.shapes import describe
 from sciml_bench.spec.model import symbol
 
 #: More entries than this that are no numbers, and differ, would be as many products in every evaluation.

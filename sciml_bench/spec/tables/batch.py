@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciml_bench.spec.batch import MAX_BATCH, ONE, Batch, Given
+from sciml_bench.spec.batch import MAX_BATCH, ONE, Batch
+from sciml_bench.spec.given import Given
 from sciml_bench.spec.keys import TEXTS, Key, Table, Whole, number_key, seed_key
 from sciml_bench.spec.language.operators import ARRAY_OPERATORS, ControlSlope, MatrixOf, NetworkOutput
 from sciml_bench.spec.model import Problem, State, to_double

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import sympy
 
-from sciml_bench.spec.batch import MAX_BATCH, Given
+from sciml_bench.spec.batch import MAX_BATCH
+from sciml_bench.spec.given import Given
 from sciml_bench.spec.keys import CSV, Key, Table
 from sciml_bench.spec.language.expression import ExpressionError, Typed, parse
 from sciml_bench.spec.language.operators import Node

@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
 from functools import cache
 from itertools import product
 from typing import Any
 
 import sympy
-from sympy import Rational
 
 from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXTS, Choice, Key, Table, Whole, number_key
 from sciml_bench.spec.language.expression import Typed
-from sciml_bench.spec.language.operators import Node, Shape
+from sciml_bench.spec.language.operators import Node
+from sciml_bench.spec.language.shapes import Shape
 from sciml_bench.spec.model import Grid, Parameter, State, symbol, to_double
 from sciml_bench.spec.reader import MAX_COMPONENTS, Reader
-
-# Saved times: the grid on which every adapter reports, and every reference is stored.
-
-LOG_DIGITS = 6
-_DIGITS = 45
-
-
-def linear(t0: Node, t1: Node, count: int) -> tuple[Node, ...]:
-    """``count`` equal intervals; t0 itself is not saved."""
-    return (*(t0 + (t1 - t0) * Rational(k, count) for k in range(1, count)), t1)
-
-
-def logarithmic(t0: Node, t1: Node, first: Node, count: int) -> tuple[Node, ...]:
-    """``count`` times from t0 + first to t1, evenly spaced in the logarithm of the time since t0.
-
-    Inner times are rounded to six significant digits, so that they are decimal numbers and every adapter and
-    reference means the same ones.
-    """
-    span = t1 - t0
-    with localcontext(prec=_DIGITS):
-        start, ratio = (Decimal(str(sympy.N(value, _DIGITS))) for value in (first, span / first))
-        factors = ((ratio.ln() * k / (count - 1)).exp() for k in range(count - 1))
-        inner = [_rounded(start * factor) for factor in factors]
-    return (*(t0 + value for value in inner), t1)
-
-
-def _rounded(value: Decimal) -> Node:
-    return Rational(*Decimal(f"{value:.{LOG_DIGITS - 1}e}").as_integer_ratio())
-
 
 POINTS = Whole("points", 3, MAX_COMPONENTS, required=True)
 BOUNDARY = Choice("boundary", ("periodic", "dirichlet", "neumann"), "boundary", required=True)
@@ -181,14 +151,14 @@ def _state(reader: Reader, name: str, value: Any, grids: tuple[Grid, ...]) -> St
         shape, initial = start.shape, (sympy.S.Zero,) * (start.shape[0] if start.shape else 1)
     else:
         shape, initial = _initial(reader, name, data, grids)
-    scale = _scale(reader, name, data, "scale", len(initial), None)
+    scale = scale_of(reader, name, data, "scale", len(initial), None)
     return State(
         name=name,
         shape=shape,
         grids=tuple(grid.name for grid in grids) if "grid" in data else (),
         initial=initial,
         scale=scale,
-        atol_scale=_scale(reader, name, data, "atol_scale", len(initial), scale),
+        atol_scale=scale_of(reader, name, data, "atol_scale", len(initial), scale),
         start=None if start is None else start.expr,
         start_text="" if start is None else data["initial"],
     )
@@ -288,13 +258,20 @@ def _real(reader: Reader, value: Node, name: str) -> Node:
     return value
 
 
-def _scale(
-    reader: Reader, name: str, data: dict[str, Any], key: str, size: int, default: tuple[float, ...] | None
+def scale_of(
+    reader: Reader,
+    name: str,
+    data: dict[str, Any],
+    key: str,
+    size: int,
+    default: tuple[float, ...] | None,
+    table: str = "states",
 ) -> tuple[float, ...]:
+    """Positive sizes of a state's components, under ``key``: one for each, or one for all."""
     if key not in data:
         return default if default is not None else (1.0,) * size
     given = data[key] if isinstance(data[key], list) else [data[key]]
-    values = tuple(to_double(value) for value in reader.constants(given, "states", name))
+    values = tuple(to_double(value) for value in reader.constants(given, table, name))
     if len(values) not in (1, size) or not all(value > 0 for value in values):
-        raise reader.document.error(f"'{key}' of '{name}' must be positive: one number, or {size}.", "states", name)
+        raise reader.document.error(f"'{key}' of '{name}' must be positive: one number, or {size}.", table, name)
     return values if len(values) == size else values * size

@@ -10,7 +10,7 @@ from itertools import chain
 import sympy
 from sympy import Symbol
 
-from sciml_bench.spec.batch import Given
+from sciml_bench.spec.given import Given
 from sciml_bench.spec.language.operators import Item, Node, Stack
 from sciml_bench.spec.model import Loss, State, symbol, to_double
 from sciml_bench.spec.reader import Reader

@@ -5,20 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from sciml_bench.spec.batch import Given
+from sciml_bench.spec.given import Given
 from sciml_bench.spec.keys import CSV, TEXTS, Key, Table
 from sciml_bench.spec.language.expression import Typed
-from sciml_bench.spec.language.operators import (
-    Dot,
-    Item,
-    NetworkOutput,
-    Node,
-    Operator,
-    Shape,
-    Total,
-    Where,
-    shape_of,
-)
+from sciml_bench.spec.language.operators import Dot, Item, NetworkOutput, Node, Operator, Total, Where
+from sciml_bench.spec.language.shapes import Shape, shape_of
 from sciml_bench.spec.model import Definition, Problem, labels, symbol
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.table import read_table, table_name

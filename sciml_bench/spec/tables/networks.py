@@ -7,15 +7,8 @@ from typing import Any
 
 from sciml_bench.spec.keys import SHA256, Choice, Flag, Key, Table, Whole, number_key, seed_key
 from sciml_bench.spec.language.expression import FUNCTION_NAMES, Call, ExpressionError, Typed
-from sciml_bench.spec.language.operators import (
-    NetworkDivergence,
-    NetworkGradient,
-    NetworkOutput,
-    Operator,
-    Shape,
-    broadcast,
-    describe,
-)
+from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradient, NetworkOutput, Operator
+from sciml_bench.spec.language.shapes import Shape, broadcast, describe
 from sciml_bench.spec.model import symbol, to_double
 from sciml_bench.spec.network import ACTIVATIONS, DRAWS, Layer, Network
 from sciml_bench.spec.reader import Reader
@@ -60,7 +53,7 @@ def load_networks(reader: Reader) -> tuple[Network, ...]:
 
 def _network(reader: Reader, name: str, data: dict[str, Any], table: str) -> Network:
     # NumPy is only loaded for problems that have networks: listings must start fast.
-    from sciml_bench.spec.network import draw_weights, hash_of
+    from sciml_bench.spec.initial_weights import draw_weights, hash_of
 
     recurrent = _recurrent(reader, data, table)
     layers = _recurrent_layer(reader, data, table) if recurrent else _layers(reader, data, table)
@@ -124,7 +117,7 @@ def _layers(reader: Reader, data: dict[str, Any], table: str) -> tuple[Layer, ..
 
 
 def _draw(reader: Reader, data: dict[str, Any], table: str, key: str, default: str) -> Any:
-    from sciml_bench.spec.network import Draw
+    from sciml_bench.spec.initial_weights import Draw
 
     given = data.get(key, {"draw": default})
     if not isinstance(given, dict):

@@ -11,9 +11,10 @@ from stubs.reported import plan, point, record
 from sciml_bench.analysis.advice.advice import Advice, advice, kind_of, unadvised
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.ranking import Lead
-from sciml_bench.analysis.rows import compare, tables
+from sciml_bench.analysis.row_tables import tables
+from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import RunSummary, summarise
-from sciml_bench.analysis.tables import advice as advice_table
+from sciml_bench.analysis.tables.advice import CAPTION, advice_table, silence
 from sciml_bench.record.task import Cell
 from sciml_bench.render.document import run_document
 from sciml_bench.render.terminal import console_for, print_run
@@ -146,7 +147,7 @@ def test_one_problem_says_nothing_of_others():
     made = summary(BOTH | {("flame", "quick"): (1.0, 1.0), ("flame", "steady"): (90.0, 9.0)}, blocks=10)
     stiff = advised(made)["stiff", 1000]
     assert stiff.lead is Lead.UNDECIDED
-    assert advice_table.CAPTION not in printed(made)
+    assert CAPTION not in printed(made)
     assert Analysis(made).advice == ()
 
 
@@ -243,16 +244,16 @@ def printed(made: RunSummary) -> str:
 def noted(made: RunSummary) -> str:
     """What is said of kinds of any number of problems."""
     found = tuple(advised(made).values())
-    silent = advice_table.silence(unadvised(made.plan, found, fewest=1))
-    return "\n".join([*advice_table.advice_table(found).notes, *silent])
+    silent = silence(unadvised(made.plan, found, fewest=1))
+    return "\n".join([*advice_table(found).notes, *silent])
 
 
 def test_the_table_stands_below_five_problems_of_a_kind_and_more():
     text = printed(summary(many(BOTH_WAYS)))
-    assert advice_table.CAPTION in text
+    assert CAPTION in text
     assert f"small: {', '.join(SMALL)}" in text
-    assert advice_table.CAPTION not in printed(summary(many(BOTH_WAYS), profile="smoke", blocks=1))
-    assert advice_table.CAPTION not in printed(summary(BOTH))
+    assert CAPTION not in printed(summary(many(BOTH_WAYS), profile="smoke", blocks=1))
+    assert CAPTION not in printed(summary(BOTH))
 
 
 def test_it_is_in_the_json_document():

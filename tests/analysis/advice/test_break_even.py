@@ -11,7 +11,7 @@ from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.analysis.tables import footnotes as remarks
+from sciml_bench.analysis.tables import footnotes
 
 
 def rows(costs, blocks=3):
@@ -72,7 +72,7 @@ def test_those_that_are_the_same_are_named():
     assert found is not None
     assert found.best[0].lead is Lead.SAME
     assert [method(item.row) for item in found.best[0].tied] == ["b"]
-    lines = remarks.best_choice(found)
+    lines = footnotes.best_choice(found)
     assert any("(the same within 5 %: diffrax b discrete jit)" in line for line in lines)
 
 
@@ -82,7 +82,7 @@ def test_three_blocks_do_not_tell_apart_what_is_30_percent_apart():
     assert found is not None
     assert {item.lead for item in found.best} == {Lead.UNDECIDED}
     assert [method(item.row) for item in found.best[0].tied] == ["b"]
-    lines = list(remarks.best_choice(found))
+    lines = list(footnotes.best_choice(found))
     assert lines[1].endswith("undecided: diffrax a discrete jit, or diffrax b discrete jit")
 
 
@@ -125,7 +125,7 @@ def test_without_two_cells_there_is_no_choice(costs):
 def test_sentences():
     found = find_break_even(rows({"eager": (1.0, 100.0), "compiled": (11.0, 1.0)}))
     assert found is not None
-    lines = list(remarks.best_choice(found))
+    lines = list(footnotes.best_choice(found))
     assert lines[1] == "  for      10 gradients   1.99 s  diffrax eager discrete jit"
     assert lines[3] == "  for 100 000 gradients    2 min  diffrax compiled discrete jit"
     assert lines[4] == (

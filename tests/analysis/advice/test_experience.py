@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.analysis.advice.experience import (
-    WORST,
-    Features,
-    Known,
-    Measured,
-    expected,
-    of_run,
-    read,
-    shipped,
-    write,
-)
+from sciml_bench.analysis.advice.experience import WORST, Features, Known, Measured, expected
+from sciml_bench.analysis.advice.experience_file import of_run, read, shipped, write
 from sciml_bench.errors import StoreError
 from sciml_bench.planning.problems import entry_named
 from sciml_bench.record.outcome import Outcome

@@ -13,12 +13,13 @@ from stubs import compared as stub
 from stubs.reported import cell
 
 from sciml_bench.analysis.comparison.compare import Comparison, compare_runs, compare_selections
+from sciml_bench.analysis.comparison.requirements import changes, refusals
 from sciml_bench.analysis.comparison.series import Quantity
-from sciml_bench.analysis.comparison.sides import Side, changes, read_side, refusals
+from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
-from sciml_bench.render import comparison as text
-from sciml_bench.render.comparison import comparison_document
+from sciml_bench.render.comparison import HEADINGS, comparison_head, comparison_rows, comparison_table
+from sciml_bench.render.comparison_document import comparison_document
 from sciml_bench.stats.verdict import Verdict
 
 FAST, SLOW = stub.CELLS
@@ -40,7 +41,7 @@ def verdicts(comparison: Comparison) -> dict[tuple[str, str], Verdict]:
 
 
 def whole(comparison: Comparison, width: int = 80) -> str:
-    return "\n".join([*text.head(comparison, width), *text.table(comparison, width)])
+    return "\n".join([*comparison_head(comparison, width), *comparison_table(comparison, width)])
 
 
 def test_the_same_program_is_the_same(tmp_path: Path):
@@ -347,9 +348,9 @@ def test_cells_with_a_slower_line_come_first(tmp_path: Path):
 
 def test_the_plain_table_has_one_row_per_cell_and_quantity(tmp_path: Path):
     comparison = compared(stub.run(tmp_path, "a"), stub.run(tmp_path, "b", seed=2))
-    rows = text.plain(comparison)
+    rows = comparison_rows(comparison)
     assert len(rows) == 8
-    assert all(len(row) == len(text.HEADINGS) for row in rows)
+    assert all(len(row) == len(HEADINGS) for row in rows)
 
 
 def test_the_document_is_plain_json(tmp_path: Path):

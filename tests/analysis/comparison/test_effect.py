@@ -13,7 +13,7 @@ from sciml_bench.analysis.comparison.compare import Comparison, compare_runs
 from sciml_bench.analysis.comparison.series import Quantity
 from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.record.run_folder import Run
-from sciml_bench.render import comparison as text
+from sciml_bench.render.comparison import comparison_head, comparison_table
 from sciml_bench.stats.verdict import Held, Verdict
 
 FAST, _ = stub.CELLS
@@ -32,7 +32,7 @@ def verdicts(comparison: Comparison) -> set[Verdict]:
 
 
 def whole(comparison: Comparison, width: int) -> str:
-    return "\n".join([*text.head(comparison, width), *text.table(comparison, width)])
+    return "\n".join([*comparison_head(comparison, width), *comparison_table(comparison, width)])
 
 
 def test_between_two_runs_alone_a_winner_needs_a_factor_of_two(tmp_path: Path):

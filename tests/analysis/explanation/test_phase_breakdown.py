@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stubs.reported import cell, plan, point, record
 
-from sciml_bench.analysis.explanation import phase_breakdown as stacks
+from sciml_bench.analysis.explanation import phase_breakdown
 from sciml_bench.analysis.summary import summarise
 
 PHASES = {
@@ -22,7 +22,7 @@ def made(*wall_s, phases=None):
         for block, seconds in enumerate(wall_s)
     ]
     (summary,) = summarise(plan([which]), records).cells.values()
-    return stacks.stack(summary)
+    return phase_breakdown.stack(summary)
 
 
 def test_the_parts_and_the_rest_add_up_to_the_process():
@@ -37,7 +37,7 @@ def test_the_parts_and_the_rest_add_up_to_the_process():
 def test_the_bar_is_to_scale():
     found = made(10.0)
     assert found is not None
-    bar = stacks.bar(found, 20)
+    bar = phase_breakdown.bar(found, 20)
     assert len(bar) == 20
     assert [bar.count(letter) for letter in "icG="] == [4, 8, 1, 4]
     assert "".join(dict.fromkeys(bar)) == "itcG=."
@@ -51,7 +51,7 @@ def test_no_phases_no_stack():
 def test_no_line_is_wider_than_the_terminal_and_the_longest_parts_are_named(width):
     found = made(10.0)
     assert found is not None
-    lines = list(stacks.lines([found], width))
+    lines = list(phase_breakdown.lines([found], width))
     assert all(len(line) <= width for line in lines)
     text = "\n".join(lines)
     assert "compile 4.00 s" in text
@@ -63,6 +63,6 @@ def test_no_line_is_wider_than_the_terminal_and_the_longest_parts_are_named(widt
 def test_piped_lines_name_every_part():
     found = made(10.0)
     assert found is not None
-    line = stacks.plain(found)
+    line = phase_breakdown.plain(found)
     for part in ("start 200 ms", "import 2.00 s", "build 50.0 ms", "lower 250 ms", "compile 4.00 s", "steady 2.00 s"):
         assert part in line

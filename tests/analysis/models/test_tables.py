@@ -28,7 +28,7 @@ from sciml_bench.record.task import Cell, Training
 from sciml_bench.record.training import Trained
 from sciml_bench.render.document import run_document
 from sciml_bench.render.html.facts import unmeasured
-from sciml_bench.render.html.problem_facts import model_view
+from sciml_bench.render.html.model_facts import model_view
 from sciml_bench.render.html.table import Places
 from sciml_bench.render.terminal import print_run
 

@@ -9,18 +9,8 @@ import random
 import pytest
 from stubs.selftests import drawn
 
-from sciml_bench.analysis.selftest.figures import (
-    AGAIN,
-    BASE,
-    FEWEST_BLOCKS,
-    ROLES,
-    Doubt,
-    Order,
-    figures,
-    is_later,
-    order_of,
-    roles,
-)
+from sciml_bench.analysis.selftest.blocks import AGAIN, BASE, ROLES, Order, is_later, order_of, roles
+from sciml_bench.analysis.selftest.figures import FEWEST_BLOCKS, Doubt, figures
 
 
 def test_the_same_cell_gives_few_false_positives_and_a_slow_down_is_found():

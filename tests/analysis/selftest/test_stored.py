@@ -12,7 +12,7 @@ from stubs.compared import MACHINE
 from stubs.records import stub_record
 from stubs.selftests import drawn
 
-from sciml_bench.analysis.selftest import store as stored
+from sciml_bench.analysis.selftest import store
 from sciml_bench.analysis.selftest.figures import figures
 from sciml_bench.errors import StoreError
 from sciml_bench.record.run_folder import Run
@@ -22,7 +22,7 @@ NOW = datetime.datetime(2026, 3, 1, 12, 0, 0, tzinfo=datetime.UTC)
 
 
 def made(results: Path, now=NOW, interrupted=False, machine=MACHINE, **options):
-    writer = stored.Writer(results, machine, now)
+    writer = store.Writer(results, machine, now)
     writer.append(stub_record())
     return writer.finish(figures({"scipy, solve": drawn(**options)}), processes=240, noisy=3, interrupted=interrupted)
 
@@ -33,8 +33,8 @@ def told(test, environment=MACHINE, days=1.0, processes=10):
 
 def test_what_is_written_is_read(tmp_path):
     done = made(tmp_path)
-    assert stored.read(done.folder) == done
-    assert stored.newest(tmp_path) == done
+    assert store.read(done.folder) == done
+    assert store.newest(tmp_path) == done
     assert len((done.folder / "records.jsonl").read_text().splitlines()) == 1
     data = json.loads((done.folder / "figures.json").read_text())
     assert data["passed"]
@@ -44,40 +44,40 @@ def test_what_is_written_is_read(tmp_path):
 def test_the_newest_counts_and_damaged_ones_are_passed_over(tmp_path):
     first = made(tmp_path)
     second = made(tmp_path, NOW + datetime.timedelta(days=1))
-    assert stored.newest(tmp_path) == second
+    assert store.newest(tmp_path) == second
     (second.folder / "figures.json").write_text("{}")
-    assert stored.newest(tmp_path) == first
+    assert store.newest(tmp_path) == first
     with pytest.raises(StoreError, match="holds no figures of a self-test"):
-        stored.read(second.folder)
+        store.read(second.folder)
 
 
 def test_the_newest_of_the_machine_counts_first(tmp_path):
     own = made(tmp_path)
     other = made(tmp_path, NOW + datetime.timedelta(days=1), machine={"cpu": {"model": "another"}})
-    assert stored.newest(tmp_path) == other
-    assert stored.newest(tmp_path, own.machine) == own
-    assert stored.newest(tmp_path, "a third") == other
+    assert store.newest(tmp_path) == other
+    assert store.newest(tmp_path, own.machine) == own
+    assert store.newest(tmp_path, "a third") == other
 
 
 def test_a_run_borrows_from_the_test_of_its_machine(tmp_path):
     own = made(tmp_path)
     made(tmp_path, NOW + datetime.timedelta(days=1), machine={"cpu": {"model": "another"}})
     run = Run.create(tmp_path, "run", plan={}, environment=MACHINE, now=NOW)
-    found = stored.earlier(run)
+    found = store.earlier(run)
     assert found is not None
     assert found.coefficient == pytest.approx(max(0.0, own.figures.series[0].bias.serial[0]))
     elsewhere = Run.create(tmp_path, "run", plan={}, environment={"cpu": {"model": "a third"}}, now=NOW)
-    assert stored.earlier(elsewhere) is None
+    assert store.earlier(elsewhere) is None
 
 
 def test_a_run_borrows_nothing_from_an_old_test(tmp_path):
     made(tmp_path)
-    later = NOW + datetime.timedelta(days=stored.STALE_DAYS + 1)
-    assert stored.earlier(Run.create(tmp_path, "run", plan={}, environment=MACHINE, now=later)) is None
+    later = NOW + datetime.timedelta(days=store.STALE_DAYS + 1)
+    assert store.earlier(Run.create(tmp_path, "run", plan={}, environment=MACHINE, now=later)) is None
 
 
 def test_there_is_none(tmp_path):
-    assert stored.newest(tmp_path) is None
+    assert store.newest(tmp_path) is None
     assert "none here yet; `sciml-bench selftest`" in told(None)
 
 
@@ -87,7 +87,7 @@ def test_the_heading_has_the_figures(tmp_path):
     assert "% false positives (nominal 5 %), with 10 processes 3 % slower called so in " in line
     assert "10 % slower called so in 100 %" in line
     assert "; with 10, as here, a slowdown of 5." in line
-    test = stored.newest(tmp_path)
+    test = store.newest(tmp_path)
     assert "; with 3, as here, a slowdown of factor 2 or more is called so" in told(test, processes=3)
     assert "as here" not in told(test, processes=1)
     assert "repeat it" not in line
@@ -155,6 +155,6 @@ def test_a_self_test_of_an_older_schema_is_passed_over(tmp_path):
     done = made(tmp_path)
     path = done.folder / "figures.json"
     path.write_text(path.read_text().replace('"schema": 2', '"schema": 1'))
-    assert stored.newest(tmp_path) is None
+    assert store.newest(tmp_path) is None
     with pytest.raises(StoreError, match="schema 1, known is 2"):
-        stored.read(done.folder)
+        store.read(done.folder)

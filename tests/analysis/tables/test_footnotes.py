@@ -7,7 +7,7 @@ from pathlib import Path
 from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.summary import summarise
-from sciml_bench.analysis.tables import footnotes as remarks
+from sciml_bench.analysis.tables import footnotes
 from sciml_bench.record.process import COMPILED, REPLACED
 
 
@@ -20,7 +20,7 @@ def test_disturbed_processes_and_loops_that_never_settled_are_told():
         record(which, points, block=0, noisy=("other_load: something else ran",), attempt=1),
         record(which, [point(1e-4), point(1e-8)], block=1),
     ]
-    assert list(remarks.doubts(summarise(plan([which]), records))) == [
+    assert list(footnotes.doubts(summarise(plan([which]), records))) == [
         "",
         "disturbed: 1 of 2 processes (other_load 1); see `sciml-bench doctor`",
         "measured again after a disturbance: 1 of 2 processes; the second attempt counts",
@@ -30,15 +30,15 @@ def test_disturbed_processes_and_loops_that_never_settled_are_told():
 
 def test_nothing_is_said_of_a_quiet_run():
     which = cell()
-    assert list(remarks.doubts(summarise(plan([which]), [record(which, [point(1e-4)])]))) == []
+    assert list(footnotes.doubts(summarise(plan([which]), [record(which, [point(1e-4)])]))) == []
 
 
 def test_that_cells_did_not_take_turns_for_the_sake_of_energy_is_said():
     which = cell()
     loop = {"point": 0, "kind": "solve", "joules": 300.0, "window_s": 6.0, "calls": 500}
     measured = record(which, [point(1e-4)], energy={"joules": 300.0, "window_s": 6.0, "loops": [loop]})
-    said = list(remarks.doubts(summarise(plan([which]), [measured])))
-    assert said == ["", remarks.ONE_BY_ONE]
+    said = list(footnotes.doubts(summarise(plan([which]), [measured])))
+    assert said == ["", footnotes.ONE_BY_ONE]
 
 
 def test_the_cost_of_a_bridge_is_told_in_one_line():
@@ -46,13 +46,13 @@ def test_the_cost_of_a_bridge_is_told_in_one_line():
     inside = {"ns": (999_000, 998_000, 997_000), "gc_ns": (0, 0, 0), "compile_ns": (0, 0, 0)}
     across = point(1e-4, solve={"inside": inside})
     records = [record(ours, [across]), record(other, [point(1e-4)])]
-    empty, told = remarks.bridges(summarise(plan([ours, other]), records))
+    empty, told = footnotes.bridges(summarise(plan([ours, other]), records))
     assert empty == ""
     assert told == "the bridge to julia costs 2.00 µs a solve: a call's time less the time inside, medians"
 
 
 def test_without_a_bridge_nothing_is_told():
-    assert list(remarks.bridges(summarise(plan([cell()]), [record(cell(), [point(1e-4)])]))) == []
+    assert list(footnotes.bridges(summarise(plan([cell()]), [record(cell(), [point(1e-4)])]))) == []
 
 
 def test_packages_that_were_compiled_and_libraries_that_were_replaced_are_named():
@@ -63,7 +63,7 @@ def test_packages_that_were_compiled_and_libraries_that_were_replaced_are_named(
         record(which, [point(1e-4)], block=0, versions={**compiled, **replaced}),
         record(which, [point(1e-4)], block=1, versions=replaced),
     ]
-    assert list(remarks.doubts(summarise(plan([which]), records))) == [
+    assert list(footnotes.doubts(summarise(plan([which]), records))) == [
         "",
         "julia: 1 of 2 processes compiled packages before their first call (SciMLSensitivity, Zygote), which counts in "
         "its time",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sciml_bench.analysis.tables import formatting
-from sciml_bench.stats.location import Spread
+from sciml_bench.stats.spread import Spread
 
 
 @pytest.mark.parametrize(

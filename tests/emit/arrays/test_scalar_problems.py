@@ -12,7 +12,8 @@ from needs import skip_without
 
 from sciml_bench.emit import source
 from sciml_bench.emit.arrays.array_writer import ArrayWriter
-from sciml_bench.emit.arrays.scalar_problems import WORTH, by_numbers, has_arrays, operations
+from sciml_bench.emit.arrays.operation_costs import operations
+from sciml_bench.emit.arrays.scalar_problems import WORTH, by_numbers, has_arrays
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS

@@ -15,8 +15,7 @@ from stubs.cluster import NODE, Killed, Stub, Study, Time, never_starts, vanishe
 
 from sciml_bench.engine.files import UNITS
 from sciml_bench.errors import EngineError, StoreError
-from sciml_bench.execution.cluster import engine as engines
-from sciml_bench.execution.cluster import task as tasks
+from sciml_bench.execution.cluster import engine
 from sciml_bench.execution.cluster.engine import Clock, ClusterEngine
 from sciml_bench.execution.cluster.journal import Journal
 from sciml_bench.execution.cluster.scheduler import Phase, State
@@ -26,6 +25,8 @@ from sciml_bench.execution.cluster.task import Order, carry_out_task
 from sciml_bench.execution.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder
 from sciml_bench.execution.executor import execute
 from sciml_bench.execution.owner import OWNER, owned
+
+TASK = "sciml_bench.execution.cluster.task"
 
 
 def waits(_order: Order) -> State | None:
@@ -247,7 +248,7 @@ def test_the_node_of_a_task_that_gave_way_is_not_left_out(study: Study, monkeypa
         one = TaskFolder.begin(Path(order.run) / TASKS, order.unit)
         one.place(Machine("n1"))
         with owned(one.folder), monkeypatch.context() as patched:
-            patched.setattr(tasks, "_node", lambda: "n2")
+            patched.setattr(f"{TASK}._node", lambda: "n2")
             carry_out_task(order)
         return State(Phase.ENDED, "NODE_FAIL", "n1")
 
@@ -276,7 +277,7 @@ def test_a_journal_with_another_spelling_of_a_unit_is_passed_over(study: Study):
 
 
 def test_a_file_system_that_fails_for_a_moment_rejects_no_shard(study: Study, monkeypatch: pytest.MonkeyPatch):
-    checked, calls = engines.checked_records, 0
+    checked, calls = engine.checked_records, 0
 
     def stale(run: Any, shard: Any) -> Any:
         nonlocal calls
@@ -285,7 +286,7 @@ def test_a_file_system_that_fails_for_a_moment_rejects_no_shard(study: Study, mo
             raise StoreError("cannot read: Stale file handle.") from OSError("Stale file handle")
         return checked(run, shard)
 
-    monkeypatch.setattr(engines, "checked_records", stale)
+    monkeypatch.setattr(engine, "checked_records", stale)
     assert not study.carry_out(scheduler := Stub())
     assert len(scheduler.submitted) == 1
     study.assert_whole()
@@ -386,7 +387,10 @@ def test_a_sign_from_a_clock_that_is_ahead_is_one_of_a_living_task(study: Study)
 def test_a_fact_with_characters_that_do_not_print_makes_no_node_a_stranger(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(tasks, "environment_of", lambda _unit: {**NODE, "cpu": {"model": "Fast\xa0\x1b[31m CPU"}})
+    monkeypatch.setattr(
+        f"{TASK}.environment_of",
+        lambda _unit: {**NODE, "cpu": {"model": "Fast\xa0\x1b[31m CPU"}},
+    )
     assert not study.carry_out(scheduler := Stub())
     assert len(scheduler.submitted) == 1
     study.assert_whole()

@@ -29,16 +29,17 @@ from stubs.records import stub_measurement
 
 from sciml_bench.errors import EngineError, StoreError
 from sciml_bench.execution import shard
-from sciml_bench.execution.cluster import task as tasks
 from sciml_bench.execution.cluster.engine import MOST_TASKS, Clock, ClusterEngine
 from sciml_bench.execution.cluster.scheduler import Phase, State
-from sciml_bench.execution.cluster.task import Order, carry_out_task
+from sciml_bench.execution.cluster.task import Order, Shard, carry_out_task
 from sciml_bench.execution.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
 from sciml_bench.execution.executor import execute
 from sciml_bench.execution.owner import SILENT_S, owned
 from sciml_bench.host.doctor.finding import Finding, Status
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
+
+TASK = "sciml_bench.execution.cluster.task"
 
 
 def test_all_units_are_one_array_and_come_back(study: Study):
@@ -114,7 +115,7 @@ def test_an_interrupted_task_is_continued_on_its_machine(study: Study, monkeypat
 
 def test_records_of_another_machine_are_not_continued(study: Study, monkeypatch: pytest.MonkeyPatch):
     machines = iter(["one", *["other"] * 10])
-    monkeypatch.setattr(tasks, "pseudonym", lambda _salt: next(machines))
+    monkeypatch.setattr(f"{TASK}.pseudonym", lambda _salt: next(machines))
 
     measured = interrupt_second(monkeypatch)
     assert not study.carry_out(Stub())
@@ -188,7 +189,7 @@ def test_a_disturbed_node_is_left_out_and_named(study: Study, monkeypatch: pytes
     study.plan = comparable_plan()
     busy = [Finding("load", "load", Status.DISTURBS, "3.1 processors are busy")]
     nodes = iter(["n1", *["n2"] * 99])
-    monkeypatch.setattr(tasks, "_node", lambda: study.node)
+    monkeypatch.setattr(f"{TASK}._node", lambda: study.node)
 
     def look() -> list[Finding]:
         return busy if study.node == "n1" else []
@@ -197,9 +198,10 @@ def test_a_disturbed_node_is_left_out_and_named(study: Study, monkeypatch: pytes
         study.node = next(nodes)
         return works(order)
 
-    monkeypatch.setattr(tasks, "other_work", look)
+    monkeypatch.setattr(f"{TASK}.other_work", look)
     monkeypatch.setattr(
-        tasks, "time", SimpleNamespace(sleep=lambda _seconds: None, time=time.time, monotonic=time.monotonic)
+        f"{TASK}.time",
+        SimpleNamespace(sleep=lambda _seconds: None, time=time.time, monotonic=time.monotonic),
     )
     study.run = Run.create(study.run.folder, "study", plan={"hash": study.plan.hash}, environment=HERE)
     scheduler = Stub(*[fate] * 9)
@@ -212,7 +214,7 @@ def test_a_disturbed_node_is_left_out_and_named(study: Study, monkeypatch: pytes
 def test_a_disturbed_node_is_taken_if_the_user_says_so(study: Study, monkeypatch: pytest.MonkeyPatch):
     study.plan = comparable_plan()
     busy = [Finding("load", "load", Status.DISTURBS, "3.1 processors are busy")]
-    monkeypatch.setattr(tasks, "other_work", lambda: busy)
+    monkeypatch.setattr(f"{TASK}.other_work", lambda: busy)
     study.run = Run.create(study.run.folder, "study", plan={"hash": study.plan.hash}, environment=HERE)
     assert not study.carry_out(scheduler := Stub(), any_node=True)
     assert len(scheduler.submitted) == 1
@@ -226,8 +228,8 @@ def test_a_node_with_other_versions_is_left_out_and_named(study: Study, monkeypa
         study.node = next(nodes)
         return works(order)
 
-    monkeypatch.setattr(tasks, "_node", lambda: study.node)
-    monkeypatch.setattr(tasks, "environment_of", lambda _unit: other if study.node == "n1" else NODE)
+    monkeypatch.setattr(f"{TASK}._node", lambda: study.node)
+    monkeypatch.setattr(f"{TASK}.environment_of", lambda _unit: other if study.node == "n1" else NODE)
     scheduler = Stub(*[fate] * 9)
     assert not study.carry_out(scheduler)
     assert scheduler.without == [[], ["n1"]]
@@ -238,7 +240,7 @@ def test_a_node_with_other_versions_is_left_out_and_named(study: Study, monkeypa
 def test_if_all_nodes_have_other_versions_the_units_are_lost_with_the_difference(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(tasks, "environment_of", lambda _unit: {**NODE, "packages": {"numpy": "1.26.0"}})
+    monkeypatch.setattr(f"{TASK}.environment_of", lambda _unit: {**NODE, "packages": {"numpy": "1.26.0"}})
     rest = study.carry_out(Stub())
     assert len(rest.lost) == 4
     assert all("numpy 1.26.0, the run's is 2.3.0" in reason for reason in rest.lost.values())
@@ -303,7 +305,7 @@ def test_an_error_in_a_task_is_kept_with_its_traceback(study: Study, monkeypatch
     def broken(_unit: Any) -> Any:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr(tasks, "environment_of", broken)
+    monkeypatch.setattr(f"{TASK}.environment_of", broken)
     rest = study.carry_out(Stub())
     assert {reason.partition(": ")[2] for reason in rest.lost.values()} == {"ZeroDivisionError: a mistake"}
     first = tasks_of(study.run.folder / TASKS)["000-decay"][0]
@@ -311,7 +313,7 @@ def test_an_error_in_a_task_is_kept_with_its_traceback(study: Study, monkeypatch
 
 
 def test_a_full_disk_on_a_node_loses_no_unit(study: Study, monkeypatch: pytest.MonkeyPatch):
-    append = tasks.Shard.append
+    append = Shard.append
     calls = 0
 
     def full(into: Any, record: Any) -> None:
@@ -321,7 +323,7 @@ def test_a_full_disk_on_a_node_loses_no_unit(study: Study, monkeypatch: pytest.M
             raise StoreError("cannot write: no space left on the disk.")
         append(into, record)
 
-    monkeypatch.setattr(tasks.Shard, "append", full)
+    monkeypatch.setattr(Shard, "append", full)
     assert not study.carry_out(Stub())
     study.assert_whole()
 

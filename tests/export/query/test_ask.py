@@ -15,10 +15,11 @@ from stubs.reported import cell, plan, point, record
 
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.errors import UsageError
-from sciml_bench.export.query import VIEWS, ask, plain, text
+from sciml_bench.export.duckdb_values import plain, text
+from sciml_bench.export.query import VIEWS, ask
 from sciml_bench.host.extras import install_command
-from sciml_bench.record.record import counting_records
 from sciml_bench.record.run_folder import Run
+from sciml_bench.record.supersession import counting_records
 
 skip_without("duckdb")
 

@@ -8,7 +8,8 @@ import pytest
 
 from sciml_bench.host.doctor import CHECKS, examination_document, examine
 from sciml_bench.host.doctor.finding import Finding, Status
-from sciml_bench.host.doctor.readings import GpuReading, ProcessReading, Readings, gather
+from sciml_bench.host.doctor.gpu_readings import GpuReading
+from sciml_bench.host.doctor.readings import ProcessReading, Readings, gather
 from sciml_bench.render.doctor import lines
 
 CPU = "/sys/devices/system/cpu"

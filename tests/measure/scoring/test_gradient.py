@@ -10,7 +10,8 @@ import pytest
 
 from sciml_bench.measure.scoring.gradient import gradient_scores
 from sciml_bench.record.point import Scores
-from sciml_bench.record.task import Block, Point, Reference, Theta
+from sciml_bench.record.task import Point, Reference
+from sciml_bench.record.theta import Block, Theta
 from sciml_bench.references.truth import truth
 from sciml_bench.spec import catalog
 

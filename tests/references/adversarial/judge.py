@@ -10,7 +10,7 @@ from typing import Any
 from mpmath import mp, mpf
 
 from sciml_bench.errors import SciMLBenchError
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.references.store import StoredReference, stored_reference
 from sciml_bench.spec import load_problem
 

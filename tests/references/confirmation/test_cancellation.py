@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sciml_bench.references import truth as module
+from sciml_bench.references import truth
 from sciml_bench.references.confirmation.cancellation import Unresolved, cancellation
 from sciml_bench.references.double_precision import double_solution
 from sciml_bench.spec import catalog
@@ -52,7 +52,7 @@ def test_what_all_solvers_agree_on_is_then_no_reference(load: Load):
     said: list[str] = []
     problem = load(TEXT.format(equation="-k*(1 - cos(e*y))/e**2"))
     with pytest.raises(Unresolved):
-        module._double(problem, said.append)
+        truth._double(problem, said.append)
     assert "subtracts numbers that are nearly equal" in said[-1]
 
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from flint import arb
 
-from sciml_bench.references.confirmation import differences as paths
+from sciml_bench.references.confirmation import perturbed_paths
 from sciml_bench.references.confirmation.differences import Difference, central_differences
 from sciml_bench.references.engine.adjoint import gradient
 from sciml_bench.references.engine.case import Case
+from sciml_bench.references.engine.newton_matrix import NewtonMatrix
 from sciml_bench.references.engine.numbers import matching_digits, precision
 from sciml_bench.references.engine.predictor import Change, Tangent
 from sciml_bench.references.engine.radau import Settings, Trajectory, solve
-from sciml_bench.references.engine.step import NewtonMatrix
+from sciml_bench.references.engine.step import newton_matrix
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 
@@ -137,15 +138,15 @@ def test_a_wrong_guess_costs_time_and_no_digits(spoilt, robertson: Problem, chan
 
 def test_a_parameter_that_hardly_matters_is_not_moved_far(monkeypatch: pytest.MonkeyPatch, load):
     """The second order is differenced over a width that suits the parameter, too, not its effect alone."""
-    take = paths._Stretch.take
-    monkeypatch.setattr(paths._Stretch, "take", lambda self: take(self) or True)
+    take = perturbed_paths._Stretch.take
+    monkeypatch.setattr(perturbed_paths._Stretch, "take", lambda self: take(self) or True)
     case = Case(load(FAINT))
     trajectory = meshed(case)
     assert min(digits(case, trajectory, differences(case, trajectory))) > 18
 
 
 def test_a_matrix_of_another_state_costs_time_and_no_digits(monkeypatch: pytest.MonkeyPatch, robertson: Problem):
-    original = paths.newton_matrix
+    original = newton_matrix
 
     def another(place, states, p, scale) -> NewtonMatrix:
         return original(place, [x * arb("1.001") for x in states], p, scale)
@@ -153,7 +154,7 @@ def test_a_matrix_of_another_state_costs_time_and_no_digits(monkeypatch: pytest.
     case = Case(robertson)
     trajectory = meshed(case)
     good = differences(case, trajectory)
-    monkeypatch.setattr(paths, "newton_matrix", another)
+    monkeypatch.setattr("sciml_bench.references.confirmation.perturbed_paths.newton_matrix", another)
     assert min(common(good, differences(case, trajectory))) > 22
 
 
@@ -162,13 +163,13 @@ def test_two_evaluations_of_each_stage_are_enough(monkeypatch: pytest.MonkeyPatc
     case = Case(catalog.load("hires"))
     trajectory = meshed(case)
     evaluated = []
-    original = paths._Stretch._correct
+    original = perturbed_paths._Stretch._correct
 
     def counted(self, corrections, chosen):
         evaluated.append(len(chosen))
         return original(self, corrections, chosen)
 
-    monkeypatch.setattr(paths._Stretch, "_correct", counted)
+    monkeypatch.setattr(perturbed_paths._Stretch, "_correct", counted)
     found = differences(case, trajectory)
     assert sum(evaluated) < 1.25 * 2 * (len(found) + 1) * len(trajectory.steps)
 

@@ -9,8 +9,8 @@ import pytest
 from flint import arb
 from stubs.small_problems import ORBIT, Load
 
-from sciml_bench.references import build as batch
-from sciml_bench.references.build import certified
+from sciml_bench.references import batch_certificate
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.references.certificate import Certified, certify
 from sciml_bench.references.confirmation import proof, second_method
 from sciml_bench.references.confirmation.proof import FULLY, predicted_steps, prove, proved_digits
@@ -18,7 +18,8 @@ from sciml_bench.references.confirmation.second_method import confirm
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.radau import Settings, Trajectory, solve
-from sciml_bench.references.progress import ReferenceFailure, Watch
+from sciml_bench.references.failures import ReferenceFailure
+from sciml_bench.references.progress import Watch
 from sciml_bench.spec import catalog
 
 QUIET = Watch(lambda _: None, float("inf"))
@@ -96,13 +97,13 @@ def test_a_batch_is_enclosed_only_where_all_of_it_is(load: Load, monkeypatch: py
     text = ORBIT.partition("[exact]")[0].replace("[states]", "[batch]\nsize = 3\nspread = 0.1\n\n[states]")
     problem = load(text)
     assert certified(problem).evidence["proof"] == "enclosed"
-    real, seen = batch.certify, []
+    real, seen = batch_certificate.certify, []
 
     def second_without(case: Case, *args: object, **kwargs: object) -> Certified:
         seen.append(case)
         return real(case, *args, **{**kwargs, "proof_s": 0.0 if len(seen) == 2 else 60.0})  # type: ignore[arg-type]
 
-    monkeypatch.setattr(batch, "certify", second_without)
+    monkeypatch.setattr(batch_certificate, "certify", second_without)
     evidence = certified(problem).evidence
     assert evidence["proof"] == "two methods agree"
     assert "implicit Taylor" in str(evidence["second_method"])

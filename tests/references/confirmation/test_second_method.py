@@ -16,7 +16,8 @@ from sciml_bench.references.confirmation.second_method import confirm
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
 from sciml_bench.references.engine.radau import Settings, Trajectory, solve
-from sciml_bench.references.progress import LimitReached, ReferenceFailure, Watch
+from sciml_bench.references.failures import LimitReached, ReferenceFailure
+from sciml_bench.references.progress import Watch
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 

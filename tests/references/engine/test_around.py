@@ -7,7 +7,7 @@ import pytest
 from flint import arb
 from stubs.latents import latent
 
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.references.certificate import certify
 from sciml_bench.references.confirmation.differences import PERTURBATION
 from sciml_bench.references.engine.around import Around

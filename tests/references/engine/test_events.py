@@ -13,7 +13,7 @@ from stubs.small_problems import Load
 from sciml_bench.references.certificate import Certified, certify
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.events import Watcher
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 

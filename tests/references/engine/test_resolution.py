@@ -9,7 +9,7 @@ from stubs.small_problems import Load
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
 from sciml_bench.references.engine.radau import Settings, Trajectory, solve
-from sciml_bench.references.progress import ReferenceFailure
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec import catalog
 
 PLAIN, RESOLVED = Settings(18, 5e-19), Settings(18, 5e-19, resolved=True)

@@ -8,9 +8,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse import identity, kron
 
-from sciml_bench.references.engine import step as newton
+from sciml_bench.references.engine import newton_matrix
 from sciml_bench.references.engine.dynamics import Segment
-from sciml_bench.references.engine.step import StepFailure, factorise
+from sciml_bench.references.engine.newton_matrix import factorise
+from sciml_bench.references.engine.step import StepFailure
 from sciml_bench.references.engine.tableau import radau
 
 H = 0.02
@@ -33,8 +34,8 @@ def test_all_ways_agree(monkeypatch: pytest.MonkeyPatch, dense: int, work: float
     tableau = radau(7, 128)
     b = np.sin(np.arange(7.0 * n))
     expected = factorise(tableau, H, entries, segment, n).solve(b, transposed)
-    monkeypatch.setattr(newton, "DENSE_UNKNOWNS", dense)
-    monkeypatch.setattr(newton, "_SPARSE_WORK", work)
+    monkeypatch.setattr(newton_matrix, "DENSE_UNKNOWNS", dense)
+    monkeypatch.setattr(newton_matrix, "_SPARSE_WORK", work)
     matrix = factorise(tableau, H, entries, segment, n)
     assert type(matrix).__name__ == kind
     assert np.allclose(matrix.solve(b, transposed), expected, rtol=0, atol=1e-8)
@@ -51,8 +52,8 @@ def test_a_large_full_jacobian_is_taken_apart(monkeypatch: pytest.MonkeyPatch, t
     segment = Segment(None, None, None, None, rows, columns)  # pyright: ignore[reportArgumentType]
     b = np.sin(np.arange(7.0 * n))
     expected = factorise(tableau, H, entries, segment, n).solve(b, transposed)
-    monkeypatch.setattr(newton, "FULL_UNKNOWNS", 0)
-    monkeypatch.setattr(newton, "_SPARSE_WORK", 0.0)
+    monkeypatch.setattr(newton_matrix, "FULL_UNKNOWNS", 0)
+    monkeypatch.setattr(newton_matrix, "_SPARSE_WORK", 0.0)
     matrix = factorise(tableau, H, entries, segment, n)
     assert type(matrix).__name__ == "_Krylov"
     assert np.allclose(matrix.solve(b, transposed), expected, rtol=0, atol=1e-8)

@@ -12,7 +12,8 @@ from stubs import stored
 
 from sciml_bench.cli.main import main
 from sciml_bench.published_claims.judging import Judged
-from sciml_bench.render.html.claims_page import claims_page, forest
+from sciml_bench.render.html.claims_page import claims_page
+from sciml_bench.render.html.forest import forest
 
 IDS = ("C05", "C21-first", "C23")
 

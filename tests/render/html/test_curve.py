@@ -9,7 +9,7 @@ import pytest
 
 from sciml_bench.published_claims.claim import AT_LEAST, Figure
 from sciml_bench.published_claims.ruling import Finding, Ruling
-from sciml_bench.render.html.claim import drawn
+from sciml_bench.render.html.ratio_drawing import drawn
 from sciml_bench.stats.ratio import Ratio
 
 TEN = Figure("ten times", "solve", 10.0)

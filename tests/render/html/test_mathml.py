@@ -51,7 +51,7 @@ def test_every_problem_is_typeset_and_names_what_its_equations_name(name):
         text = linear(markup)
         # Values at the boundary are told beside the equations, not in them.
         outside = {symbol for grid in problem.grids for symbol in sympy.sympify(grid.boundary_value).free_symbols}
-        for symbol in rhs.free_symbols - outside - {mathml.op.PERIODIC, mathml.op.MIRRORED}:
+        for symbol in rhs.free_symbols - outside - {mathml.operators.PERIODIC, mathml.operators.MIRRORED}:
             assert linear(f"<a>{mathml.symbol(symbol.name)}</a>") in text
     for item in problem.definitions:
         assert mathml.definition(problem, item.name, item.expr) is not None

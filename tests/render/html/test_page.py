@@ -19,8 +19,8 @@ from sciml_bench.errors import StoreError
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Cell
-from sciml_bench.render.html import explained as limit
-from sciml_bench.render.html.figures import Looks
+from sciml_bench.render.html import page_budget
+from sciml_bench.render.html.looks import Looks
 from sciml_bench.render.html.page import report
 from sciml_bench.render.html.table import Places, ranges
 
@@ -366,8 +366,8 @@ def test_looks_of_drawings_become_classes_of_the_one_style_sheet():
 
 def test_where_not_all_fits_the_page_says_what_it_leaves_out(page, monkeypatch):
     run, whole, _ = page
-    monkeypatch.setattr(limit, "_PAGE_BYTES", 0)
-    monkeypatch.setattr(limit, "_FEWEST", 2)
+    monkeypatch.setattr(page_budget, "_PAGE_BYTES", 0)
+    monkeypatch.setattr(page_budget, "_FEWEST", 2)
     text = report([run], NOW)
     assert text.count("Drawn and explained here are 2 of ") == 2
     assert "Drawn and explained" not in whole

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from stubs import compared
 
-from sciml_bench.analysis import loaded_run as pieces
-from sciml_bench.analysis import loaded_run as process_pool
+from sciml_bench.analysis import parallel_jsonl, process_pool
 from sciml_bench.errors import SciMLBenchError
-from sciml_bench.render.html import figures as drawn
+from sciml_bench.render.html import drawings
 from sciml_bench.render.html.page import report
 
 NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
@@ -24,9 +23,9 @@ LARGE = """
 import datetime, os, sys
 os.sched_getaffinity = lambda _process: {0, 1}
 from pathlib import Path
-from sciml_bench.analysis import loaded_run as pieces
-from sciml_bench.render.html import figures as drawn
-pieces.LONG_BYTES = drawn.MANY_CELLS = 1
+from sciml_bench.analysis import parallel_jsonl
+from sciml_bench.render.html import drawings
+parallel_jsonl.LONG_BYTES = drawings.MANY_CELLS = 1
 """
 
 
@@ -50,12 +49,12 @@ def scripted(tmp_path: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_large_run_is_drawn_by_several_processes_and_looks_the_same(run, text, monkeypatch):
-    monkeypatch.setattr(drawn, "MANY_CELLS", 1)
+    monkeypatch.setattr(drawings, "MANY_CELLS", 1)
     assert report([run], NOW, processes=2) == text
 
 
 def test_a_long_file_is_read_by_several_processes_and_reads_the_same(run, text, monkeypatch):
-    monkeypatch.setattr(pieces, "LONG_BYTES", 1)
+    monkeypatch.setattr(parallel_jsonl, "LONG_BYTES", 1)
     assert report([run], NOW, processes=2) == text
 
 
@@ -64,7 +63,7 @@ def test_pieces_of_a_file_are_whole_lines_with_their_numbers(tmp_path):
     lines = [b"a" * length + b"\r\x0b\n" for length in (0, 5, 40, 1, 0, 12)] + [b"cut off"]
     path.write_bytes(b"".join(lines))
     for size in (1, 7, 30, 1000):
-        found = [item for piece in pieces.pieces(path, size) for item in pieces._lines(path, piece)]
+        found = [item for piece in parallel_jsonl.pieces(path, size) for item in parallel_jsonl._lines(path, piece)]
         assert found == list(enumerate(lines, start=1))
 
 

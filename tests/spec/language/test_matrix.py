@@ -10,7 +10,7 @@ import pytest
 
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.render.html import mathml
 from sciml_bench.spec import Problem
 from sciml_bench.spec.language.matrix import MAX_FACTORS

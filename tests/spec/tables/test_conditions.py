@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from stubs.doses import CONDITIONS, MEASUREMENTS, TEXT, made
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.spec import load_problem, variant
 from sciml_bench.spec.model import to_double
 

@@ -12,7 +12,7 @@ from stubs.measured import TEXT, measured, negative_log_likelihood, negative_log
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError
 from sciml_bench.references import build
-from sciml_bench.references.build import certified
+from sciml_bench.references.batch_certificate import certified
 from sciml_bench.references.statement import on_scales, statement_of
 from sciml_bench.spec.model import Problem, to_double
 

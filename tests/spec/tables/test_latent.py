@@ -11,7 +11,7 @@ from sympy import Integer
 from sciml_bench.emit import source
 from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.spec import load_problem
-from sciml_bench.spec.batch import Given
+from sciml_bench.spec.given import Given
 
 
 def test_each_trajectory_has_its_row(tmp_path):

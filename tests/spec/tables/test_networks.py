@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.spec.network import Draw, Layer, draw_weights, hash_of
+from sciml_bench.spec.initial_weights import Draw, draw_weights, hash_of
+from sciml_bench.spec.network import Layer
 
 NEURAL = """\
 spec = 1

@@ -11,7 +11,7 @@ from stubs.small_problems import ORBIT
 
 from sciml_bench.errors import ProblemError
 from sciml_bench.record.task import Task, Training
-from sciml_bench.spec.schema import schema
+from sciml_bench.spec.schema import problem_schema
 from sciml_bench.spec.tables.training import OPTIMISERS, TRAINING
 
 TABLE = {"optimiser": '"adam"', "learning_rate": "0.05", "steps": "300", "rtol": "1e-7", "atol": "1e-9"}
@@ -84,10 +84,10 @@ def test_a_task_carries_it_to_the_worker(load) -> None:
 def test_the_schema_knows_the_table(optimiser: str) -> None:
     wanted = {key: json.loads(value) for key, value in TABLE.items()} | {"optimiser": optimiser, "target": 1.5}
     data = {"spec": 1, "name": "a", "title": "A", "time": {"t1": 1}, "states": {"y": 1}, "equations": {"y": "y"}}
-    jsonschema.validate({**data, "training": wanted}, schema())
+    jsonschema.validate({**data, "training": wanted}, problem_schema())
     for key in [key.name for key in TRAINING.keys if key.required]:
         lacking = {name: value for name, value in wanted.items() if name != key}
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**data, "training": lacking}, schema())
+            jsonschema.validate({**data, "training": lacking}, problem_schema())
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**data, "training": {**wanted, "target": [1, 2]}}, schema())
+        jsonschema.validate({**data, "training": {**wanted, "target": [1, 2]}}, problem_schema())
