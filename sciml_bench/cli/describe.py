@@ -146,6 +146,8 @@ def _print_equations(told: dict[str, Any]) -> None:
         click.echo(f"  {name} = {text}")
     for name, text in told["equations"].items():
         click.echo(f"  d{name}/dt = {text}")
+    for name, text in told["algebraic"].items():
+        click.echo(f"  {name} so that 0 = {text}")
     for event in told["events"]:
         when = f"{event['when']} passes zero" if event["when"] else f"t = {', '.join(event['at'])}"
         way = f" ({event['direction']})" if event["direction"] in ("rising", "falling") else ""

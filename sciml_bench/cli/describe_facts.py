@@ -34,8 +34,9 @@ def facts(problem: Problem) -> dict[str, Any]:
             "moving": [moving.sentence for moving in problem.switching.unsettled],
         },
         **_seen(problem),
-        "definitions": {item.name: item.text or str(item.expr) for item in problem.definitions},
-        "equations": dict(problem.equation_texts),
+        "definitions": {item.name: item.text or str(item.expr) for item in problem.declared_definitions},
+        "equations": {k: text for k, text in problem.equation_texts.items() if k not in problem.algebraic},
+        "algebraic": {k: text for k, text in problem.equation_texts.items() if k in problem.algebraic},
         "events": [_event(event) for event in problem.events],
         "implicit": {name: str(terms) for name, terms in problem.implicit.items()},
         "n_states": problem.n_states,
@@ -45,7 +46,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             for g in problem.given
             if g.name not in {c.data for c in problem.controls if c.brownian}
         ],
-        "encoding": {item.name: item.text for item in problem.encoding},
+        "encoding": {item.name: item.text for item in problem.encoding if "__" not in item.name},
         "control": [_control(control) for control in problem.controls],
         "initial": _initial(problem),
         "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),

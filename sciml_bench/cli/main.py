@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "neural": ("sciml_bench.cli.run:neural", "Run the suite of neural and universal differential equations."),
     "pde": ("sciml_bench.cli.run:pde", "Run the suite of discretised partial differential equations."),
     "events": ("sciml_bench.cli.run:events", "Run the suite of problems whose state jumps at events."),
+    "dae": ("sciml_bench.cli.run:dae", "Run the suite of problems with algebraic equations."),
     "conventional": (
         "sciml_bench.cli.run:conventional",
         "Run the suite of conventional models, a CNN and transformers among them.",

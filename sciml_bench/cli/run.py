@@ -109,6 +109,7 @@ pde = _suite_verb("pde", "Run the suite of discretised partial differential equa
 events = _suite_verb(
     "events", "Run the suite of problems whose state jumps at events. The same as `run --suite events`."
 )
+dae = _suite_verb("dae", "Run the suite of problems with algebraic equations. The same as `run --suite dae`.")
 
 
 def _run(

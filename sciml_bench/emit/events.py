@@ -40,8 +40,8 @@ def event_sources(context: Context) -> list[str]:
         for event in problem.events
     ]
     conditions = [event.when for event in problem.events if event.when is not None]
-    found = [f"EVENTS = {listed!r}\n", _values(context, "events", conditions)]
-    found += [_values(context, reset_name(event.name), _after(context, event)) for event in problem.events]
+    found = [f"EVENTS = {listed!r}\n", values_function(context, "events", conditions)]
+    found += [values_function(context, reset_name(event.name), _after(context, event)) for event in problem.events]
     if not target.differentiates:
         found.append(_slopes(context, "event_slopes", conditions))
         found += [_slopes(context, f"reset_slopes__{event.name}", _after(context, event)) for event in problem.events]
@@ -52,7 +52,8 @@ def _after(context: Context, event: Event) -> list[Node]:
     return [event.reset.get(state.name, symbol(state.name)) for state in context.problem.states]
 
 
-def _values(context: Context, name: str, outputs: Sequence[Node]) -> str:
+def values_function(context: Context, name: str, outputs: Sequence[Node]) -> str:
+    """``name(t, y, p)``, the values of some expressions of states, time and parameters."""
     lines, codes = _body(context, [context.resolve(expr) for expr in outputs])
     returned = f"({', '.join(codes)}{',' * (len(codes) == 1)})" if context.target.floats else _stacked(context, codes)
     return "\n".join([f"def {name}(t, y, p):", *lines, f"    return {returned}", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sympy import Symbol
 
@@ -23,6 +24,7 @@ from sciml_bench.emit.loss import loss_source
 from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
 from sciml_bench.emit.numba.scalars import numba_functions, refuse_arrays
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
+from sciml_bench.emit.residual import residual_sources
 from sciml_bench.emit.symbolic.elementary import in_elementary_functions
 from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
@@ -38,7 +40,7 @@ SPLIT_TARGETS = ("jax",)
 NUMBER_BY_NUMBER: Mapping[str, Callable[[Context], list[str]]] = {
     "numba": numba_functions,
     "python": lambda context: [in_place_function(context)],
-    "casadi": lambda context: [_right_hand_side(context, "rhs", context.problem.equations)],
+    "casadi": lambda context: [_right_hand_side(context, "rhs", context.problem.equations), *residual_sources(context)],
     "diffsl": diffsl_functions,
 }
 
@@ -61,7 +63,8 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
     ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
     of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss, and
-    DiffSL's a text, see :mod:`.diffsl`. CasADi's take its symbols. Julia's is another kind of module, see
+    DiffSL's a text, see :mod:`.diffsl`. CasADi's take its symbols, and of
+    algebraic equations have ``residual(t, y, p)``, see :mod:`.residual`. Julia's is another kind of module, see
     :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules have no derivatives but
     ``jacobian``.
 
@@ -74,6 +77,8 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
         raise UsageError(f"events of '{problem.name}' are not emitted for {target}")
     if target == "julia":
         return julia_source(problem)
+    if target == "casadi":
+        problem = problem.at_numbers
     chosen = TARGETS[target]
     if problem.controls and target != "jax":
         raise UsageError(f"'{problem.name}' is driven by a path, which is emitted for JAX (Diffrax) only")
@@ -114,14 +119,18 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
 
 
 def invariants_source(problem: Problem) -> str:
-    """A NumPy module whose ``invariants(t, y, p)`` has the values of the problem's invariants at one state; empty
-    without invariants, or if the initial state is computed.
+    """A NumPy module whose ``invariants(t, y, p)`` has the values of the problem's invariants at one state; ``ZERO``
+    names the residuals of algebraic equations. Empty without invariants; others are left out if the initial state is
+    computed.
     """
-    if not problem.invariants or problem.latent:
+    kept = problem.residuals if problem.latent else problem.invariants
+    if not kept:
         return ""
-    reduced, names = as_definitions(in_elementary_functions(problem))
+    states = tuple(replace(state, start=None) for state in problem.states)
+    plain = replace(problem, invariants=kept, states=states, encoding=()) if problem.latent else problem
+    reduced, names = as_definitions(in_elementary_functions(plain))
     context = Context.of(reduced, TARGETS["numpy"])
-    named = f"INVARIANTS = {tuple(problem.invariants)!r}\n"
+    named = f"INVARIANTS = {tuple(kept)!r}\nZERO = {tuple(problem.residuals)!r}\n"
     functions = [named, invariants_function(context, names), *(network_sources(context) if problem.networks else [])]
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
 

@@ -132,6 +132,8 @@ class PlannedProblem:
             probed=_probed(problem),
             n_saved=len(problem.numbers().save_times),
             events=bool(problem.events),
+            algebraic=bool(problem.algebraic),
+            consistent=problem.latent and not problem.at_numbers.latent,
         )
 
     def _facts_of_model(self) -> ProblemTraits:

@@ -31,6 +31,7 @@ from sciml_bench.spec.model import Parameter, Problem, symbol
 from sciml_bench.spec.network import Network
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables import saved_times
+from sciml_bench.spec.tables.algebraic import declare_algebraic, load_algebraic
 from sciml_bench.spec.tables.batch import load_batch, refuse_unbatched
 from sciml_bench.spec.tables.brownian import drawn
 from sciml_bench.spec.tables.conditions import constant_states, load_conditions
@@ -53,13 +54,13 @@ from sciml_bench.spec.tables.published import load_published, load_published_gra
 from sciml_bench.spec.tables.training import load_training
 
 SPEC = 1
-SUITES = ("stiff", "nonstiff", "pde", "neural", "events")
+SUITES = ("stiff", "nonstiff", "pde", "neural", "events", "dae")
 TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "heavy", "description", "source", "time", "constants",
     "parameters", "grids", "networks", "data", "encoding", "conditions", "control", "states", "definitions",
-    "equations", "events", "implicit", "invariants", "exact", "loss", "observables", "measurements", "batch",
-    "training", "published", "published_gradient",
+    "equations", "algebraic", "events", "implicit", "invariants", "exact", "loss", "observables", "measurements",
+    "batch", "training", "published", "published_gradient",
 )  # fmt: skip
 MAX_SAVED_TIMES = 10_000
 SOURCE = Table(Key("citation", TEXT), Key("url", TEXT), Key("note", TEXT))
@@ -77,7 +78,7 @@ NAMED = "[a-z0-9][a-z0-9-]{0,60}"
 """The form of a problem's name."""
 _MATHEMATICAL = (
     "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
-    "equations", "loss", "observables", "events",
+    "equations", "loss", "observables", "events", "algebraic",
 )  # fmt: skip
 
 
@@ -107,6 +108,7 @@ def load_problem(path: Path | str) -> Problem:
     conditions = load_conditions(reader)
     encoding = load_encoding(reader)
     states = load_states(reader, grids)
+    variables = declare_algebraic(reader)
     t0, t1, save_times, breakpoints = _time(reader, parameters)
     controls = load_controls(reader, t0, t1)
     # Solvers stop where a path goes over to another polynomial.
@@ -114,6 +116,11 @@ def load_problem(path: Path | str) -> Problem:
     breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
     definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
+    algebraic = load_algebraic(reader, variables, states, parameters, definitions, equations, t0)
+    states += algebraic.states
+    definitions += algebraic.definitions
+    equations |= algebraic.equations
+    encoding += algebraic.encoding
     events = load_events(reader, states, definitions, t0, t1)
     breakpoints = tuple(sorted({*breakpoints, *(t for event in events for t in event.at)}))
     # Read before others can use a parameter or a network: one that is only used in an invariant is a mistake.
@@ -151,14 +158,14 @@ def load_problem(path: Path | str) -> Problem:
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),
         spec_hash=_spec_hash(reader, loss.data + loss.weights, networks, batch, given), path=str(path),
-        equation_texts=texts, events=events,
+        equation_texts=texts | algebraic.texts, events=events, algebraic=algebraic.residuals,
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)
     if not depends_on_theta(problem):
         cure = "Let it look at a state in whose equation a parameter stands, or at one that such a state changes."
         raise document.error("the loss depends on no parameter, so that its gradient is zero.", "loss", "of", cure)
-    problem = with_switches(document, problem, declared)
+    problem = with_switches(document, replace(problem, invariants={**invariants, **problem.residuals}), declared)
     problem = checked(reader, problem)
     return _with_published(reader, problem)
 

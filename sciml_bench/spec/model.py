@@ -68,7 +68,8 @@ class State:
 
     ``scale`` is the typical size, which the default loss divides by; the absolute tolerance of component i is the
     point's ``atol`` times ``atol_scale[i]``. Where the initial value follows from theta or from data of the trajectory,
-    ``start`` is its expression, ``start_text`` as in the file, and ``initial`` holds zeros.
+    ``start`` is its expression, ``start_text`` as in the file, and ``initial`` holds zeros, or of an algebraic variable
+    the value at the parameters of the file.
     """
 
     name: str
@@ -157,6 +158,8 @@ class Problem:
     ``breakpoints`` are all the times at which the right-hand side is not smooth, ``switching`` gives their sources.
     ``implicit`` holds, for every state, the terms of its equation that an implicit-explicit method takes implicitly;
     it is empty if the file declares no split. The times of scheduled ``events`` are among the breakpoints.
+    ``algebraic`` maps the states that algebraic equations determine to the expressions that are zero; in ``equations``
+    they have the derivatives which follow.
     """
 
     name: str
@@ -192,6 +195,7 @@ class Problem:
     training: Training | None = None
     switching: Switching = NO_SWITCHES
     events: tuple[Event, ...] = ()
+    algebraic: Mapping[str, Node] = field(default_factory=dict)
     spec_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)
@@ -351,6 +355,22 @@ class Problem:
         expressions = (*self.equations.values(), *(definition.expr for definition in self.definitions))
         used = {name for expression in expressions for name in expression.free_symbols}
         return tuple(network for network in self.networks if symbol(network.name) in used)
+
+    @property
+    def at_numbers(self) -> Problem:
+        """The problem whose algebraic variables start at numbers, for solvers that make initial values consistent."""
+        states = tuple(replace(state, start=None) if state.name in self.algebraic else state for state in self.states)
+        return replace(self, states=states, encoding=tuple(item for item in self.encoding if "__" not in item.name))
+
+    @property
+    def declared_definitions(self) -> tuple[Definition, ...]:
+        """The definitions of the file, without what the elimination of algebraic variables adds."""
+        return tuple(item for item in self.definitions if "__" not in item.name)
+
+    @property
+    def residuals(self) -> dict[str, Node]:
+        """The expressions of the algebraic equations, which are zero along the solution, as invariants by name."""
+        return {f"{name}_residual": expr for name, expr in self.algebraic.items()}
 
     @property
     def all_scalar(self) -> bool:

@@ -96,7 +96,7 @@ class Reader:
 
     def outer_scope(self) -> Scope:
         """The scope before the solve: constants, parameters, networks, data of the trajectory; no state, no time."""
-        inside = {"states", "definitions"}
+        inside = {"states", "algebraic", "definitions"}
         hidden = {name for name, table in self.declared_in.items() if table.partition(".")[0] in {*inside, "grids"}}
         names = {name: typed for name, typed in self.scope.names.items() if name not in hidden and name != "t"}
         return Scope({**names, **self.outer}, self.scope.operators, self.scope.used, self.series)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXT, TEXTS, Schema
 from sciml_bench.spec.load import NAMED, SOURCE, SPEC, SUITE, TIER, TIME, TOP_KEYS
+from sciml_bench.spec.tables.algebraic import ALGEBRAIC
 from sciml_bench.spec.tables.batch import BATCH
 from sciml_bench.spec.tables.conditions import CONDITIONS
 from sciml_bench.spec.tables.control import CONTROL
@@ -40,6 +41,7 @@ def problem_schema() -> Schema:
         "states": {**_each({"anyOf": [A_NUMBER, STATE.schema]}), "minProperties": 1},
         "definitions": _each({"anyOf": [EXPRESSION, _rows_of(EXPRESSION)]}),
         "equations": {**_each(EXPRESSION), "minProperties": 1},
+        "algebraic": _each(ALGEBRAIC.schema),
         "events": _each(EVENT.schema),
         "implicit": _each(EXPRESSION),
         "invariants": _each(EXPRESSION),

@@ -44,9 +44,9 @@ def run(module: Any, problem: Problem) -> None:
     slope = module.rhs(torch.zeros((), dtype=torch.float64, device=DEVICE), y, p, *(networks[i] for i in used))
     assert slope.device == DEVICE, "the slope is on another device"
     ys = torch.zeros((len(problem.save_times), *states), dtype=torch.float64, device=DEVICE)
-    loss = module.loss(ys, *given, named, *networks) if given else module.loss(ys)
+    loss = module.loss(ys, *given, named, *networks) if problem.latent else module.loss(ys)
     assert loss.device == DEVICE, "the loss is on another device"
-    if given:
+    if hasattr(module, "initial_state"):
         module.initial_state(*given, named, *networks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -198,3 +199,51 @@ def test_scripts_run_and_agree(library, capsys, sensitivity):
     exec(compile(text, "script", "exec"), {"__name__": "__main__"})
     shown = capsys.readouterr().out
     assert float(shown.partition("relative error of the gradient ")[2].split()[0]) < 1e-4
+
+
+IMPLICIT = """
+spec = 1
+name = "implicit"
+title = "A decay at a rate that an equation determines"
+
+[time]
+t1 = 1
+
+[parameters]
+k = 0.7
+c = 0.3
+
+[states]
+x = 1
+
+[algebraic.z]
+equation = "exp(z) + z - 1 - c*x"
+near = 0.1
+
+[equations]
+x = "-k*z*x"
+"""
+
+
+@pytest.mark.parametrize("method", ["idas", "cvodes_bdf"])
+@pytest.mark.parametrize("name", ["robertson-dae", "pendulum-dae"])
+def test_algebraic_equations_are_solved_as_they_are_or_by_what_follows(library: Any, name: str, method: str):
+    program = build(catalog_task(name, "casadi", method, "forward", "eager"))
+    assert gradient_error(name, program, Point(1e-9, 1e-11)) < 1e-3
+
+
+def test_idas_finds_initial_values_that_depend_on_parameters_and_their_slopes(library: Any, tmp_path: Path):
+    path = tmp_path / "implicit.toml"
+    path.write_text(IMPLICIT)
+    problem = load_problem(path)
+    task = source_task(source(problem, "casadi"), problem.numbers(), Cell("any", "casadi", "idas", "forward", "eager"))
+    program = build(task)
+
+    def gradient(p: Any) -> Any:
+        return program.read_gradient(program.gradient(program.prepare(np.array(p), Point(1e-11, 1e-13))))
+
+    p = np.array(task.numbers.p)
+    steps = np.eye(2) * 1e-4
+    slopes = [(gradient(p + step).loss - gradient(p - step).loss) / 2e-4 for step in steps]
+    np.testing.assert_allclose(gradient(p).gradient, slopes, rtol=1e-5)
+    assert problem.latent, "the initial value of z depends on c, and with it the solution"

@@ -30,7 +30,9 @@ def compiler() -> str | None:
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
+    # IDAS makes initial values consistent.
+    latent = facts.latent and not (facts.consistent and cell.method == "idas")
+    if facts.arrays or latent or facts.controlled or facts.n_weights:
         return "code for CasADi is written number by number, which vectors, fields and networks are too large for"
     if facts.batch > 1:
         return "the CasADi adapter takes one trajectory at a time"
@@ -42,8 +44,12 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
 def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """CVODES, its default: BDF for stiff equations, Adams methods for others; gradients by its rule of sizes.
 
-    ``casadi.gradient`` of a loss takes adjoints, whatever the size.
+    ``casadi.gradient`` of a loss takes adjoints, whatever the size. Algebraic equations are what IDAS is for; its
+    adjoint fails on all of the catalog's (IDA_ERR_FAIL in CasADi 3.8.2).
     """
+    if facts.algebraic:
+        native = tuple(Recipe("idas", "forward", mode) for mode in (COMPILED, "eager"))
+        return native if facts.consistent else distinct(*native, Recipe("cvodes_bdf", "forward", COMPILED))
     sensitivity = by_size(facts, "forward", "adjoint")
     methods = by_work(facts, ("cvodes_adams", "cvodes_bdf"), ("cvodes_bdf", "idas"))
     modes = (COMPILED, "eager")

@@ -8,21 +8,32 @@ import casadi as ca
 import numpy as np
 
 
-def solution(rhs: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any]) -> Any:
+def solution(
+    rhs: Any, residual: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any]
+) -> Any:
     """A function of the initial state and the parameters that gives the states at the saved times as columns.
 
     Tolerances are options of an integrator. Each part of the time span has one, which sees ``t`` between its bounds.
+    ``residual`` is zero along a solution, which determines the last states; ``None`` where all have derivatives.
     """
-    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", n_states), ca.SX.sym("p", n_parameters)
+    t, p = ca.SX.sym("t"), ca.SX.sym("p", n_parameters)
+    n = n_states
+    if residual is not None:
+        n -= residual(t, ca.SX.sym("y", n_states), p).numel()
+    x, z = ca.SX.sym("x", n), ca.SX.sym("z", n_states - n)
+    y = ca.vertcat(x, z)
     start_state, parameters = ca.MX.sym("y0", n_states), ca.MX.sym("p", n_parameters)
     state, saved = start_state, []
     for number, (start, times, n_saved, low, high) in enumerate(parts):
         inside = t
         if np.isfinite(low) or np.isfinite(high):
             inside = ca.fmin(ca.fmax(t, low), high)
-        equations = {"x": y, "t": t, "p": p, "ode": ca.densify(rhs(inside, y, p))}
+        equations = {"x": x, "t": t, "p": p, "ode": ca.densify(rhs(inside, y, p)[:n])}
+        if residual is not None:
+            equations |= {"z": z, "alg": ca.densify(residual(inside, y, p))}
         integrator = ca.integrator(f"part_{number}", plugin, equations, start, np.asarray(times), options)
-        states = integrator(x0=state, p=parameters)["xf"]
+        ends = integrator(x0=state[:n], z0=state[n:], p=parameters)
+        states = ca.vertcat(ends["xf"], ends["zf"])
         saved.append(states[:, :n_saved])
         state = states[:, -1]
     return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])

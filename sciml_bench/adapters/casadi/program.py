@@ -99,8 +99,12 @@ class CasadiProgram(Program):
     def _solution(self, point: Point) -> Any:
         numbers, plugin = self._numbers, SOLVERS[self._cell.method][0]
         sizes = (len(numbers.y0), len(numbers.p))
+        # IDAS takes algebraic equations as they are, CVODES the derivatives that follow from them.
+        residual = getattr(self._source, "residual", None) if plugin == "idas" else None
         return self._made(
-            "solution", point, lambda: solution(self._source.rhs, self._parts, *sizes, plugin, self._options(point))
+            "solution",
+            point,
+            lambda: solution(self._source.rhs, residual, self._parts, *sizes, plugin, self._options(point)),
         )
 
     def _made(self, name: str, point: Point, make: Callable[[], Any]) -> Any:

@@ -36,11 +36,12 @@ def _functions(task: Task) -> list[str]:
         if (command := compiler()) and not command.endswith("gcc"):
             jit |= {"compiler": command, "linker": command}
         made |= {"jit": True, "compiler": "shell", "jit_options": jit}
+    residual = "residual" if plugin == "idas" and script.has(task, "residual") else None
     name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
     return [
         "# One absolute tolerance for all states.",
         f'OPTIONS = {{"reltol": RTOL, "abstol": float(np.min(ATOL)), **{made!r}}}',
-        f'SOLVE = solution(rhs, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS)',
+        f'SOLVE = solution(rhs, {residual}, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS)',
         f"{name.upper()} = {name}(SOLVE, {task.numbers.wrt == 'parameters'})",
     ]
 

@@ -47,11 +47,13 @@ Element = Any
 
 
 def equation(problem: Problem, state: str) -> Markup | None:
-    """``d state / dt = …``; ``None`` when the right-hand side is too long to be read as a formula."""
-    rhs = problem.equations[state]
+    """``d state / dt = …``, or ``0 = …`` of an algebraic one; ``None`` when it is too long to be read as a formula."""
+    rhs = problem.algebraic.get(state, problem.equations[state])
     if _too_long(rhs):
         return None
     to = _Printer([grid.name for grid in problem.grids], problem.matrices)
+    if state in problem.algebraic:
+        return to.math(to.leaf("mn", "0"), rhs)
     return to.math(to.derivative("∂" if problem.grids else "d", state), rhs)
 
 

@@ -47,7 +47,8 @@ def problem_facts(
         "The problem has changed since it was measured: this is the problem as it is now "
         f"({problem.spec_hash[:12]}), the records are of {', '.join(sorted(str(spec)[:12] for spec in specs))}."
     )  # fmt: skip
-    texts = {name.partition("[")[0]: f"d{name}/dt = {text}" for name, text in problem.equation_texts.items()}
+    left = {name: "0" if name in problem.algebraic else f"d{name}/dt" for name in problem.equation_texts}
+    texts = {name.partition("[")[0]: f"{left[name]} = {text}" for name, text in problem.equation_texts.items()}
     parameters = list(zip(problem.parameter_labels, problem.p, strict=True))
     initial = _initial_values(problem)
     n_saved = len(problem.save_times)
@@ -65,7 +66,8 @@ def problem_facts(
         grids=tuple(map(_grid_text, problem.grids)),
         definitions=tuple(
             Formula(mathml.definition(problem, item.name, item.expr), f"{item.name} = {item.expr}")
-            for item in (*problem.encoding, *problem.definitions)
+            for item in (*problem.encoding, *problem.declared_definitions)
+            if "__" not in item.name
         ),
         equations=tuple(Formula(mathml.equation(problem, name), texts.get(name, name)) for name in problem.equations),
         parameters=tuple(

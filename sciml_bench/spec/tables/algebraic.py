@@ -1,0 +1,178 @@
+"""Loads algebraic equations: each variable that they determine becomes a state, with the derivative that they imply.
+
+0 = g(t, y, z, p) beside y' = f(t, y, z, p) is of index 1 where the matrix g_z is regular. Its derivative along a
+solution then gives z' = -g_z⁻¹ (g_t + g_y f), so that (y, z) solves a differential equation whose solutions keep g.
+Started where g = 0, it has the solution of the given problem, and its gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy import Symbol
+
+from sciml_bench.spec.keys import EXPRESSION, NUMBERS, Key, Table, number_key
+from sciml_bench.spec.language.operators import Floor, Node, Where
+from sciml_bench.spec.model import Definition, Parameter, State, symbol
+from sciml_bench.spec.reader import Reader
+from sciml_bench.spec.tables.consistent import NotConsistent, consistent_values
+from sciml_bench.spec.tables.declarations import scale_of
+from sciml_bench.spec.tables.elimination import Singular, eliminate
+
+ALGEBRAIC = Table(
+    Key("equation", EXPRESSION, required=True), number_key("near"), Key("scale", NUMBERS), Key("atol_scale", NUMBERS)
+)
+MAX_ALGEBRAIC = 50
+_OTHER_TABLES = ("grids", "networks", "data", "encoding", "conditions", "control", "events", "implicit", "batch")
+
+
+@dataclass(frozen=True)
+class Algebraic:
+    """The additions of algebraic equations to a problem: their expressions, and states with all that these need."""
+
+    residuals: Mapping[str, Node]
+    states: tuple[State, ...]
+    definitions: tuple[Definition, ...]
+    equations: Mapping[str, Node]
+    encoding: tuple[Definition, ...]
+    texts: Mapping[str, str]
+
+
+NONE = Algebraic({}, (), (), {}, (), {})
+
+
+def declare_algebraic(reader: Reader) -> dict[str, dict[str, Any]]:
+    """Declare the variables, so that equations and definitions can read them, and return their tables.
+
+    Raises:
+        ProblemError: a table is wrong, or the problem has others that do not go with algebraic equations.
+    """
+    document = reader.document
+    tables = document.table("algebraic")
+    for name, data in tables.items():
+        table = f"algebraic.{name}"
+        for other in _OTHER_TABLES:
+            if other in document.data:
+                cure = f"Leave out [{other}]."
+                raise document.error(f"algebraic equations and [{other}] cannot be in one problem.", table, cure=cure)
+        if not isinstance(data, dict) or "equation" not in data:
+            cure = f'As in [{table}] with equation = "x + {name} - 1", which is zero at all times.'
+            raise document.error(f"'{name}' needs an equation.", table, cure=cure)
+        ALGEBRAIC.check(document, data, table)
+        if len(tables) > MAX_ALGEBRAIC:
+            message = f"there are {len(tables)} algebraic equations; at most {MAX_ALGEBRAIC} are taken."
+            raise document.error(message, table)
+        reader.declare(name, table, None)
+    return tables
+
+
+def load_algebraic(
+    reader: Reader,
+    tables: Mapping[str, dict[str, Any]],
+    states: Sequence[State],
+    parameters: Sequence[Parameter],
+    definitions: Sequence[Definition],
+    equations: Mapping[str, Node],
+    t0: Node,
+) -> Algebraic:
+    """The states that the algebraic equations determine, with consistent initial values.
+
+    Raises:
+        ProblemError: an equation is not smooth; they do not determine the variables; or no consistent values are found.
+    """
+    if not tables:
+        return NONE
+    _refuse_unsuited(reader, next(iter(tables)), (*states, *definitions), parameters)
+    residuals = _residuals(reader, tables)
+    plain = _smooth(reader, residuals, definitions)
+    names = [symbol(name) for name in tables]
+    try:
+        start = consistent_values(plain, names, _nears(reader, tables), states, parameters, t0)
+        added, rates = _rates(plain, names, equations, {**start.point, symbol("t"): t0})
+    except NotConsistent as error:
+        raise reader.document.error(f"{error}.", f"algebraic.{names[0].name}", "near", error.cure) from None
+    except Singular as error:
+        name = names[error.column].name
+        cure = "An equation must say what its variable is: differentiate a constraint that does not read it."
+        raise reader.document.error(
+            f"the algebraic equations do not determine '{name}': their Jacobian by {', '.join(map(str, names))} is"
+            " singular at t0, so that the problem is not of index 1.", f"algebraic.{name}", "equation", cure,
+        ) from None  # fmt: skip
+    reader.scope.used.update(item.name for item in (*start.encoding, *added))
+    added_states = (
+        _state(reader, name, data, start.point[symbol(name)], start.computed.get(name)) for name, data in tables.items()
+    )
+    return Algebraic(
+        residuals=residuals,
+        states=tuple(added_states),
+        definitions=tuple(added),
+        equations=dict(zip(tables, rates, strict=True)),
+        encoding=start.encoding,
+        texts={name: str(data["equation"]) for name, data in tables.items()},
+    )
+
+
+def _refuse_unsuited(
+    reader: Reader, name: str, quantities: Sequence[State | Definition], parameters: Sequence[Parameter]
+) -> None:
+    table = f"algebraic.{name}"
+    if any(item.shape for item in quantities):
+        cure = "Write every component as a separate state or definition."
+        message = "algebraic equations need states and definitions that are single numbers."
+        raise reader.document.error(message, table, cure=cure)
+    if not parameters:
+        cure = "Declare what the gradient is by in [parameters]: not every initial value is free."
+        raise reader.document.error("algebraic equations need parameters.", table, cure=cure)
+
+
+def _smooth(reader: Reader, residuals: Mapping[str, Node], definitions: Sequence[Definition]) -> list[Node]:
+    """The expressions in terms of states, parameters and time alone; branches are refused."""
+    written_out: dict[Symbol, Node] = {}
+    for item in definitions:
+        written_out[symbol(item.name)] = item.expr.xreplace(written_out)
+    found: list[Node] = []
+    for name, residual in residuals.items():
+        plain = residual.xreplace(written_out)
+        if plain.has(Where, Floor, sympy.sign, sympy.Abs):
+            cure = "Its variable would jump, or have a kink, where the equation branches."
+            raise reader.document.error(
+                f"the equation of '{name}' is not smooth.", f"algebraic.{name}", "equation", cure
+            )
+        found.append(plain)
+    return found
+
+
+def _rates(
+    residuals: Sequence[Node], names: Sequence[Symbol], equations: Mapping[str, Node], point: Mapping[Symbol, Node]
+) -> tuple[list[Definition], list[Node]]:
+    """The derivatives of the variables along a solution, and the definitions that they read."""
+    right: list[Node] = []
+    for residual in residuals:
+        terms = (sympy.diff(residual, symbol(name)) * rhs for name, rhs in equations.items())
+        right.append(-sympy.Add(sympy.diff(residual, symbol("t")), *terms))
+    matrix = sympy.Matrix([[sympy.diff(residual, name) for name in names] for residual in residuals])
+    return eliminate(matrix, right, point, "rate")
+
+
+def _residuals(reader: Reader, tables: Mapping[str, dict[str, Any]]) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for name, data in tables.items():
+        table = f"algebraic.{name}"
+        found[name] = reader.fits(reader.expression(data["equation"], table, "equation"), (), table, "equation")
+    return found
+
+
+def _nears(reader: Reader, tables: Mapping[str, dict[str, Any]]) -> list[Node]:
+    return [reader.constant(data.get("near", 0), f"algebraic.{name}", "near") for name, data in tables.items()]
+
+
+def _state(reader: Reader, name: str, data: dict[str, Any], initial: Node, start: Node | None) -> State:
+    scale = scale_of(reader, name, data, "scale", 1, None, f"algebraic.{name}")
+    return State(
+        name=name, shape=(), grids=(), initial=(initial,), scale=scale,
+        atol_scale=scale_of(reader, name, data, "atol_scale", 1, scale, f"algebraic.{name}"), start=start,
+        start_text="" if start is None else f"from {data['equation']} = 0",
+    )  # fmt: skip
