@@ -22,6 +22,9 @@ from sciml_bench.spec.discontinuities.balls import moment_of_exp as _exp
 from sciml_bench.spec.language.removable import DERIVATIVES, NEAR, TERMS, CosMoment, ExpMoment, Moment, SinMoment
 
 Array = NDArray[Any]
+_CHUNK = 16
+_MOST_RECURSIVE = 60
+"""Farther from zero, each moment of exp is computed separately."""
 _KINDS: dict[str, type[Moment]] = {kind.label: kind for kind in DERIVATIVES}
 
 
@@ -47,8 +50,11 @@ def _of_series(name: str) -> Callable[[Any, int], Any]:
     def of(x: Any, n: int) -> Any:
         if not isinstance(x, arb_series):
             return BALLS[name](x, n)
-        start = x[0]
-        return arb_series(_taylor(name, start, n, max(flint.ctx.cap, 1)))(x - start)
+        # The difference x - x[0] would have the radius of its first coefficient.
+        rest = arb_series([0, *(x[k] for k in range(1, len(x)))])
+        outer = _taylor(name, x[0], n, max(flint.ctx.cap, 1))
+        # FLINT's composition refuses a series that is zero.
+        return arb_series(outer)(rest) if len(rest) > 1 else arb_series(outer[:1])
 
     return of
 
@@ -58,7 +64,27 @@ def _taylor(name: str, start: arb, n: int, terms: int) -> list[arb]:
     if not start.is_finite():
         return [arb("nan")] * terms
     key = (*map(int, start.mid().man_exp()), *map(int, start.rad().man_exp()))
+    if name == ExpMoment.label and abs(start.mid()) < _MOST_RECURSIVE:
+        # A series that grows term by term asks for the same ones again and again.
+        return list(_of_exp(key, n, -(-terms // _CHUNK) * _CHUNK, flint.ctx.prec)[:terms])
     return [_coefficient(name, key, n, k, flint.ctx.prec) for k in range(terms)]
+
+
+@lru_cache(maxsize=4096)
+def _of_exp(key: tuple[int, int, int, int], n: int, terms: int, bits: int) -> tuple[arb, ...]:
+    """The coefficients of exp's moment, from the highest moment down: E_n = (exp(x) - x E_(n+1))/(n + 1).
+
+    That loses at most exp(|x|), which the precision makes up for. The moments are positive and grow, by exp(r) at most
+    over a distance r, which bounds their change over the ball about its middle.
+    """
+    x, radius = (arb(key[i]) * arb(2) ** key[i + 1] for i in (0, 2))
+    with flint.ctx.workprec(bits + 32 + int(3 * abs(float(x)))):
+        power, moments = x.exp(), [_exp(x, n + terms)]
+        for m in range(n + terms - 1, n - 1, -1):
+            moments.append((power - x * moments[-1]) / (m + 1))
+        moments.reverse()
+    spread = radius * radius.exp()
+    return tuple((moments[k] + spread * arb(0, moments[k + 1].abs_upper())) / factorial(k) for k in range(terms))
 
 
 @lru_cache(maxsize=4096)

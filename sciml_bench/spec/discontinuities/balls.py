@@ -30,7 +30,17 @@ _UNARY: dict[type[Node], Function] = {
 
 def moment_of_exp(z: Any, n: int) -> Any:
     """1F1(n + 1; n + 2; z)/(n + 1), the integral of s**n exp(s z) over 0 ≤ s ≤ 1 (DLMF 13.4.1); of a ball or disk."""
+    if isinstance(z, arb) and n <= 1 and z.is_finite() and z.abs_lower() > 2 * n + 0.125:
+        # Many times as fast; of a ball the ends are enough, as the integral grows with z.
+        low, high = z.lower(), z.upper()
+        return _elementary(z, n) if z.is_exact() else _elementary(low, n).union(_elementary(high, n))
     return z.hypgeom_1f1(type(z)(n + 1), type(z)(n + 2)) / (n + 1)
+
+
+def _elementary(x: arb, n: int) -> arb:
+    """The first two, without cancellation at this distance from zero."""
+    zeroth = x.expm1() / x
+    return zeroth if n == 0 else (x.exp() - zeroth) / x
 
 
 MOMENTS: dict[type[Moment], Callable[[arb, int], arb]] = {
