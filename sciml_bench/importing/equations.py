@@ -8,13 +8,28 @@ from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
+class ModelEvent:
+    """A jump of states when ``when`` passes zero in the direction, or at the time ``at``, to the values of ``reset``.
+
+    ``when`` and the values are formulas or numbers, of the state before.
+    """
+
+    name: str
+    when: Any
+    direction: str
+    at: float | None
+    reset: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
 class Equations:
     """States with their initial values, parameters with their numbers, named formulas and the derivative of each state.
 
     A formula is a :class:`.Traced` or a number. A definition may use earlier ones, and an initial value may use
     parameters and definitions that depend on parameters alone. ``origin`` ends the title of the problem file.
     ``further`` are lines after its tables, of measurements, at whose times the solution is then saved; they use the
-    ``reserved`` names. ``parameter_scales`` are the scales of parameters that are estimated on another than their own.
+    ``reserved`` names. ``events`` change states at times of the solution, or at known ones. ``parameter_scales`` are
+    the scales of parameters that are estimated on another than their own.
     """
 
     name: str
@@ -28,5 +43,6 @@ class Equations:
     further: Sequence[str] = ()
     parameter_scales: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     reserved: Sequence[str] = ()
+    events: Sequence[ModelEvent] = ()
     scales: Mapping[str, float] = dataclasses.field(default_factory=dict[str, float])
     origin: str = "from a Python function"

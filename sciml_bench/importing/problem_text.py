@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sciml_bench.importing.equations import Equations
+from sciml_bench.importing.equations import Equations, ModelEvent
 from sciml_bench.importing.evaluation import Evaluation
 from sciml_bench.importing.formula_text import parts_of, text_of
 from sciml_bench.importing.python.refusals import Unsupported
@@ -43,7 +43,7 @@ def written(model: Equations) -> Written:
     """The problem file of a model."""
     taken = {*model.states, *model.parameters, *model.definitions, *model.constants, *model.reserved}
     names, definitions = dict[int, str](), dict[str, str]()
-    shared = {id(part): part for part in _shared([*model.definitions.values(), *model.derivatives])}
+    shared = {id(part): part for part in _shared([*model.definitions.values(), *model.derivatives, *_of_events(model)])}
 
     def define(value: Any, name: str = "") -> None:
         """Write the shared parts of a formula, and the formula itself if it has a name."""
@@ -61,7 +61,7 @@ def written(model: Equations) -> Written:
 
     for name, value in model.definitions.items():
         define(value, name)
-    for value in model.derivatives:
+    for value in (*model.derivatives, *_of_events(model)):
         define(value)
     equations = {name: text_of(value, names)[0] for name, value in zip(model.states, model.derivatives, strict=True)}
     tables = (
@@ -75,17 +75,43 @@ def written(model: Equations) -> Written:
     for table, entries in tables:
         if entries:
             lines += ["", f"[{table}]", *(f"{name} = {value}" for name, value in entries.items())]
+    for event in model.events:
+        lines += ["", f"[events.{event.name}]", *_event(event, names)]
     return Written("\n".join([*lines, *model.further]) + "\n", definitions, equations)
+
+
+def _of_events(model: Equations) -> list[Any]:
+    formulas = [formula for event in model.events for formula in (event.when, *event.reset.values())]
+    return [formula for formula in formulas if is_traced(formula)]
+
+
+def _event(event: ModelEvent, names: dict[int, str]) -> list[str]:
+    def text(value: Any) -> str:
+        return json.dumps(text_of(value, names)[0]) if is_traced(value) else repr(float(value))
+
+    if event.at is not None:
+        lines = [f"at = [{event.at!r}]"]
+    else:
+        lines = [f"when = {text(event.when)}", f'direction = "{event.direction}"']
+    return [*lines, f"reset = {{ {', '.join(f'{name} = {text(value)}' for name, value in event.reset.items())} }}"]
 
 
 def _head(model: Equations) -> list[str]:
     slug = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:40].strip("-") or "model"
     start, end = model.t_span
-    save = f"times = {json.dumps(model.saved)}" if model.saved else f'spacing = "linear", count = {_SAVED}'
+    save = f"times = {json.dumps(model.saved)}" if model.saved else f'spacing = "linear", count = {_count(model)}'
     return [
         "spec = 1", f'name = "{slug}"', f'title = "{slug}, {model.origin}"', "",
         "[time]", f"t0 = {start!r}", f"t1 = {end!r}", *([] if model.further else [f"save = {{ {save} }}"]),
     ]  # fmt: skip
+
+
+def _count(model: Equations) -> int:
+    """The number of saved times: the first at which no scheduled event happens at one of them."""
+    start, end = model.t_span
+    shares = [(event.at - start) / (end - start) for event in model.events if event.at is not None]
+    counts = range(_SAVED, 2 * _SAVED)
+    return next((n for n in counts if all(abs(n * share - round(n * share)) > 1e-6 for share in shares)), _SAVED)
 
 
 def _parameter(model: Equations, name: str, value: float) -> str:

@@ -51,7 +51,8 @@ def _explained(problem: Problem, failure: ReferenceFailure) -> ReferenceFailure:
         return failure
     return ReferenceFailure(
         f"{failure} A kink may be the reason: {moving}. A reference follows a kink only if its time is known from the"
-        " file: write it with the time and parameters, or declare it.",
+        " file, or an event: write it with the time and parameters, declare it, or let an event set a state that the"
+        " equation reads, as in problems/events/thermostat.toml.",
         failure.t,
     )
 

@@ -42,6 +42,7 @@ from sciml_bench.references.engine.numbers import decimal, matching_digits, prec
 from sciml_bench.references.engine.radau import BLOWS_UP, Settings, Trajectory, solve
 from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.references.progress import Say, Watch
+from sciml_bench.references.regularity import refuse_singular
 from sciml_bench.spec.model import to_double
 
 #: What certified means: one of these two.
@@ -304,7 +305,8 @@ def _described(computation: Computation) -> dict[str, object]:
 def _known(case: Case, rows: list[list[arb]], negligible: FloatArray) -> dict[str, object]:
     """Invariants and the exact solution; both must hold."""
     evidence: dict[str, object] = {}
-    invariants = case.invariant_digits([tuple(row) for row in rows])
+    refuse_singular(case.problem, rows)
+    invariants = case.invariant_digits([tuple(row) for row in rows], negligible)
     if invariants:
         evidence["invariant_digits"] = {name: round(min(value, 60.0), 1) for name, value in invariants.items()}
     truth = case.exact_rows()

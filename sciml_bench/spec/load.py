@@ -31,7 +31,7 @@ from sciml_bench.spec.model import Parameter, Problem, symbol
 from sciml_bench.spec.network import Network
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables import saved_times
-from sciml_bench.spec.tables.algebraic import declare_algebraic, load_algebraic
+from sciml_bench.spec.tables.algebraic import declare_algebraic, load_algebraic, refuse_residuals
 from sciml_bench.spec.tables.batch import load_batch, refuse_unbatched
 from sciml_bench.spec.tables.brownian import drawn
 from sciml_bench.spec.tables.conditions import constant_states, load_conditions
@@ -116,9 +116,8 @@ def load_problem(path: Path | str) -> Problem:
     breakpoints = tuple(sorted({*breakpoints, *(t for control in controls for t in control.times[1:-1])}))
     definitions = load_definitions(reader, matrices)
     equations, texts = load_equations(reader, states)
-    algebraic = load_algebraic(reader, variables, states, parameters, definitions, equations, t0)
+    algebraic = load_algebraic(reader, variables, states, (*parameters, *constants), definitions, equations, t0)
     states += algebraic.states
-    definitions += algebraic.definitions
     equations |= algebraic.equations
     encoding += algebraic.encoding
     events = load_events(reader, states, definitions, t0, t1)
@@ -143,6 +142,7 @@ def load_problem(path: Path | str) -> Problem:
         reader.refuse_unused(f"control.{control.name}", [control.name])
     implicit = load_implicit(reader, states, equations)
     invariants = load_invariants(reader)
+    refuse_residuals(reader, algebraic.residuals, invariants)
     exact = load_exact(reader, states)
     reader.refuse_unused("definitions", [*(definition.name for definition in definitions), *matrices.defined])
     reader.refuse_unused("constants", document.table("constants"))
@@ -153,7 +153,8 @@ def load_problem(path: Path | str) -> Problem:
         name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
         tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
         source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
-        constants=constants, matrices=matrices.constants, parameters=parameters, states=states, definitions=definitions,
+        constants=constants, matrices=matrices.constants, parameters=parameters, states=states,
+        definitions=definitions + algebraic.definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 _MATH = "http://www.w3.org/1998/Math/MathML"
@@ -76,6 +77,18 @@ def rule(kind: str, variable: str, formula: str) -> str:
 def start(symbol: str, formula: str) -> str:
     """An initial assignment."""
     return f'<initialAssignment symbol="{symbol}">{math(formula)}</initialAssignment>'
+
+
+def event(name: str, trigger: str, values: Mapping[str, object], more: str = "", initial: str = "true") -> str:
+    """An event that sets quantities to numbers, names and formulas."""
+    assignments = (
+        f'<eventAssignment variable="{variable}">{math(_argument(value))}</eventAssignment>'
+        for variable, value in values.items()
+    )
+    return (
+        f'<event id="{name}" useValuesFromTriggerTime="true"><trigger initialValue="{initial}" persistent="true">'
+        f"{math(trigger)}</trigger>{more}{of('EventAssignments', *assignments)}</event>"
+    )
 
 
 def write(path: Path, *lists: str, before: str = "") -> Path:

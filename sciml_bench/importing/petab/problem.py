@@ -89,6 +89,12 @@ class _Importer:
         starts += [_LATER.format(name, k) for name, times in self.later.items() for k in range(1, len(times) + 1)]
         further = [*tables.parameters, *self.columns, *starts]
         self.network = Network(tables.model, model, tables.t0, further)
+        if self.network.events:
+            event = self.network.events[0]
+            name = event.getId() or "without a name"
+            raise self.network.error(
+                f"the model has events, first '{name}'.", event, "Models of PEtab problems are read without events."
+            )
         self.functions = Functions(self.network.functions.trees)
         #: Quantities that differ between conditions: their cells as text, and the formulas of all.
         self.varying: dict[str, list[str]] = {}

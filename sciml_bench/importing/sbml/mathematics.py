@@ -38,6 +38,19 @@ def formula_of(tree: Any, resolve: Resolve, functions: Functions) -> Any:
     return _Reader(resolve, functions).number(tree)
 
 
+def comparison_of(tree: Any, resolve: Resolve, functions: Functions) -> tuple[str, Any, Any] | None:
+    """The kind (``LT``, ``GEQ``, …) and both sides of a tree that is one comparison of two values; ``None`` of others.
+
+    Raises:
+        NoFormula: a side has a part without a counterpart.
+    """
+    kind = _kinds().get(tree.getType(), "")
+    if not kind.startswith("RELATIONAL_") or tree.getNumChildren() != 2:
+        return None
+    reader = _Reader(resolve, functions)
+    return kind.removeprefix("RELATIONAL_"), reader.number(tree.getChild(0)), reader.number(tree.getChild(1))
+
+
 def _call(name: str, *args: Any) -> Any:
     try:
         return UFUNCS[name](*args)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.importing.equations import Equations
+from sciml_bench.importing.equations import Equations, ModelEvent
 from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.python.arguments import distinct
 from sciml_bench.importing.python.refusals import REFUSALS, Refusal
 from sciml_bench.importing.python.traced import Traced, is_traced
 from sciml_bench.importing.sbml.document import document_of
 from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
+from sciml_bench.importing.sbml.trigger import NoEvent, trigger_of
 
 _AMOUNT = "_amount"
 
@@ -72,6 +73,8 @@ class Network:
         self.assigned = {rule.getVariable(): rule for rule in rules if rule.isAssignment()}
         self.rates = {rule.getVariable(): rule for rule in rules if rule.isRate()}
         self.starts = {item.getSymbol(): item for item in _each(model, "InitialAssignments") if item.isSetMath()}
+        self.events = _each(model, "Events")
+        self.jumping = {item.getVariable() for event in self.events for item in _each(event, "EventAssignments")}
         self.changing = {name for name in self.turnover if self._reacts(self.species.get(name))}
         self.changing -= {*self.assigned, *self.rates}
         #: Species that are kept as amounts since the size of their compartment changes.
@@ -99,12 +102,6 @@ class Network:
 
     def _refuse_other_than_equations(self) -> None:
         model = self.model
-        if model.getNumEvents():
-            event = model.getEvent(0)
-            raise self.error(
-                f"the model has events, first '{event.getId() or 'without a name'}'.", event,
-                "Events are not read: write switches at known times as piecewise functions of time.",
-            )  # fmt: skip
         for rule in _each(model, "Rules"):
             if rule.isAlgebraic():
                 raise self.error("the model has an algebraic rule.", rule, "Solve it for a variable and assign that.")
@@ -129,12 +126,13 @@ class Network:
         return not species.getHasOnlySubstanceUnits() and not no_size
 
     def _is_constant(self, name: str) -> bool:
-        return name not in self.assigned and name not in self.rates
+        return name not in self.assigned and name not in self.rates and name not in self.jumping
 
     def _state_names(self) -> list[str]:
-        found = [name for name in (*self.compartments, *self.quantities, *self.references) if name in self.rates]
+        moving = {*self.rates, *self.jumping}
+        found = [name for name in (*self.compartments, *self.quantities, *self.references) if name in moving]
         for name in self.species:
-            if name in self.changing:
+            if name in self.changing or (name in self.jumping and name not in self.rates):
                 found.append(f"{name}{_AMOUNT}" if name in self.amounts else name)
             elif name in self.rates:
                 found.append(name)
@@ -246,7 +244,7 @@ class Network:
         """The name or number of a symbol; "" is time."""
         if not name:
             return self._time
-        if name in self.reactions or name in self.assigned or name in self.rates or name in self.changing:
+        if name in self.reactions or name in self.changing or not self._is_constant(name):
             return self._symbols[name]
         if name in self.amounts:
             return self._symbols[name]
@@ -266,6 +264,8 @@ class Network:
         if not states:
             raise self.error("nothing in the model changes by an equation.", cure="It needs a reaction or a rate rule.")
         derivatives = [self._derivative(name) for name in states]
+        events = self._events(t_span)
+        also = (*also, *(formula for event in events for formula in (event.when, *event.reset.values())))
         initial = {name: self._start_of_state(name) for name in states}
         kept = _ordered(
             self,
@@ -280,8 +280,46 @@ class Network:
             derivatives=tuple(derivatives),
             t_span=t_span,
             definitions=kept,
+            events=events,
             origin="from SBML",
         )
+
+    def _events(self, t_span: tuple[float, float]) -> tuple[ModelEvent, ...]:
+        """The events that can happen, with notes on others."""
+        found: list[ModelEvent] = []
+        keys = {str(i): event.getId() or f"event{i + 1}" for i, event in enumerate(self.events)}
+        names = distinct(keys, tuple(self.names.values()), longest=34)
+        for key, event in zip(keys, self.events, strict=True):
+            what = f"event '{keys[key]}'"
+            REFUSALS.clear()
+            try:
+                trigger = trigger_of(event, self.now, self.functions, t_span)
+            except (NoEvent, NoFormula, Refusal) as error:
+                raise self.error(f"{what}: {error}.", event, "Write it as events of a problem file.") from error
+            if trigger.at is not None and math.isinf(trigger.at):
+                self.notes.append(f"{what} never happens in the time span, and is left out")
+                continue
+            reset = self._reset(event, what)
+            if reset:
+                found.append(ModelEvent(names[key], trigger.when, trigger.direction, trigger.at, reset))
+        return tuple(found)
+
+    def _reset(self, event: Any, what: str) -> dict[str, Any]:
+        """The values of states after an event; amounts where a species is kept as such."""
+        values: dict[str, Any] = {}
+        for item in _each(event, "EventAssignments"):
+            if item.isSetMath():
+                values[item.getVariable()] = self._formula(item, self.now, f"{what}, '{item.getVariable()}'")
+        reset: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in self.names or name in self.reactions or name in self.assigned:
+                raise self.error(f"{what} assigns to '{name}', which cannot jump.", event)
+            if name in self.amounts:
+                compartment = self.species[name].getCompartment()
+                reset[self.names[f"{name}{_AMOUNT}"]] = value * values.get(compartment, self.now(compartment))
+            else:
+                reset[self.names[name]] = value
+        return reset
 
     def _definitions(self) -> tuple[dict[str, Any], dict[str, float]]:
         definitions: dict[str, Any] = {}
@@ -291,11 +329,12 @@ class Network:
         for name, rule in self.assigned.items():
             definitions[name] = self._formula(rule, self.now, f"the assignment rule of '{name}'")
         for name in self.amounts:
-            amount = self._symbols[f"{name}{_AMOUNT}"] if name in self.changing else self._start_of_amount(name)
+            moves = name in self.changing or name in self.jumping
+            amount = self._symbols[f"{name}{_AMOUNT}"] if moves else self._start_of_amount(name)
             definitions[name] = amount / self.now(self.species[name].getCompartment())
         parameters: dict[str, float] = {}
         for name in (*self.compartments, *self.quantities, *self.species, *self.references):
-            if name in definitions or name in self.rates or name in self.changing:
+            if name in definitions or name in self.changing or not self._is_constant(name):
                 continue
             if name in self.given and name not in self.species:
                 continue
@@ -323,6 +362,8 @@ class Network:
         if name in self.rates:
             return self._formula(self.rates[name], self.now, f"the rate rule of '{name}'")
         plain = name.removesuffix(_AMOUNT) if name.removesuffix(_AMOUNT) in self.amounts else name
+        if plain not in self.changing:
+            return 0
         species, total = self.species[plain], 0
         for sign, reference, reaction in self.turnover[plain]:
             total = _sum(total, sign, self._stoichiometry(reference), self._symbols[reaction])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from sciml_bench.spec.model import Problem, to_double
 MAX_STATES = 3000
 #: Systems with more unknowns than this are discretised fields, or alike.
 LARGE = 40
+_MANY_TIMES = 100.0
 _START_BITS = 512
 
 
@@ -153,22 +155,36 @@ class Case:
                 f"the exact solution of '{self.problem.name}' has no value at t = {shown(time)}: {error}"
             ) from error
 
-    def invariant_digits(self, rows: Sequence[tuple[arb, ...]]) -> dict[str, float]:
-        """Return how many digits each invariant keeps over the saved times, relative to the magnitudes of its terms."""
+    def invariant_digits(self, rows: Sequence[tuple[arb, ...]], negligible: FloatArray) -> dict[str, float]:
+        """Return how many digits each invariant keeps over the saved times, relative to the magnitudes of its terms.
+
+        Where no term is larger than negligible components, (n_states,), make it, there is nothing to keep.
+        """
         digits: dict[str, float] = {}
         for name, expr in self.system.invariants.items():
             function = _Function(replace(self.system, outputs=(expr,)), self.problem)
-            first, _ = function(self.problem.t0, self.start.y0, self.start.p)
-            matches = []
+            first, *_ = function(self.problem.t0, self.start.y0, self.start.p)
+            matches = [math.inf]
             for time, row in zip(self.problem.save_times, rows, strict=True):
-                value, magnitude = function(time, row, self.start.p)
-                matches.append(matching_digits(value, first, float(magnitude)))
+                value, magnitude, slopes = function(time, row, self.start.p)
+                if name not in self.problem.residuals or magnitude > _MANY_TIMES * float(abs(slopes) @ negligible):
+                    matches.append(matching_digits(value, first, float(magnitude)))
             digits[name] = min(matches)
         return digits
 
+    def invariant_values(self, rows: Sequence[tuple[arb, ...]]) -> list[dict[str, float]]:
+        """The invariants at the start and at the saved times."""
+        at = [(self.problem.t0, tuple(self.start.y0)), *zip(self.problem.save_times, rows, strict=True)]
+        found: list[dict[str, float]] = [{} for _ in at]
+        for name, expr in self.system.invariants.items():
+            function = _Function(replace(self.system, outputs=(expr,)), self.problem)
+            for values, (time, row) in zip(found, at, strict=True):
+                values[name] = float(function(time, row, self.start.p)[0])
+        return found
+
 
 class _Function:
-    """A scalar function of t, y and p, and the sum of the magnitudes of its first-order terms in y."""
+    """A scalar function of t, y and p, the sum of the magnitudes of its first-order terms in y, and its slopes."""
 
     def __init__(self, system: ScalarSystem, problem: Problem):
         try:
@@ -178,9 +194,10 @@ class _Function:
         self.segments = dynamics.segments()
         self.ends = [to_double(end) for end in dynamics.ends]
 
-    def __call__(self, t: Expr, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, arb]:
+    def __call__(self, t: Expr, y: Sequence[arb], p: Sequence[arb]) -> tuple[arb, arb, FloatArray]:
         time = exact(t)
         segment = self.segments[min(bisect.bisect_left(self.ends, to_double(t)), len(self.ends) - 1)]
         value = segment.rhs(time, y, p)[0]
         slopes, _ = segment.pullback(time, y, p, [arb(1)])
-        return value, sum((abs(a * b) for a, b in zip(slopes, y, strict=True)), arb(0)).mid()
+        size = sum((abs(a * b) for a, b in zip(slopes, y, strict=True)), arb(0)).mid()
+        return value, size, np.array([float(slope) for slope in slopes])

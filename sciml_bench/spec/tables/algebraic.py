@@ -15,18 +15,19 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.spec.keys import EXPRESSION, NUMBERS, Key, Table, number_key
-from sciml_bench.spec.language.operators import Floor, Node, Where
-from sciml_bench.spec.model import Definition, Parameter, State, symbol
+from sciml_bench.spec.language.operators import Floor, Item, Node, Where
+from sciml_bench.spec.model import Definition, Parameter, State, symbol, to_double
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables.consistent import NotConsistent, consistent_values
 from sciml_bench.spec.tables.declarations import scale_of
-from sciml_bench.spec.tables.elimination import Singular, eliminate
+from sciml_bench.spec.tables.elimination import NotFinite, Singular, solved
 
 ALGEBRAIC = Table(
     Key("equation", EXPRESSION, required=True), number_key("near"), Key("scale", NUMBERS), Key("atol_scale", NUMBERS)
 )
 MAX_ALGEBRAIC = 50
-_OTHER_TABLES = ("grids", "networks", "data", "encoding", "conditions", "control", "events", "implicit", "batch")
+_OTHER_TABLES = ("grids", "networks", "data", "encoding", "conditions", "control", "events", "implicit", "batch",
+                 "training")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,9 @@ def declare_algebraic(reader: Reader) -> dict[str, dict[str, Any]]:
         if len(tables) > MAX_ALGEBRAIC:
             message = f"there are {len(tables)} algebraic equations; at most {MAX_ALGEBRAIC} are taken."
             raise document.error(message, table)
+        for key in ("scale", "atol_scale"):
+            if key in data:
+                reader.constants(data[key] if isinstance(data[key], list) else [data[key]], table, key)
         reader.declare(name, table, None)
     return tables
 
@@ -88,12 +92,19 @@ def load_algebraic(
     _refuse_unsuited(reader, next(iter(tables)), (*states, *definitions), parameters)
     residuals = _residuals(reader, tables)
     plain = _smooth(reader, residuals, definitions)
+    numbers = _numbers(reader, residuals, plain, parameters)
     names = [symbol(name) for name in tables]
     try:
-        start = consistent_values(plain, names, _nears(reader, tables), states, parameters, t0)
-        added, rates = _rates(plain, names, equations, {**start.point, symbol("t"): t0})
+        start = consistent_values(plain, names, _nears(reader, tables), states, numbers, t0)
+        added, rates = _rates(plain, names, equations, start.point, definitions)
     except NotConsistent as error:
-        raise reader.document.error(f"{error}.", f"algebraic.{names[0].name}", "near", error.cure) from None
+        cure = "Write `near = …`, a value near the one wanted, for each of them, and see that there is one."
+        raise reader.document.error(f"{error}.", f"algebraic.{names[0].name}", "near", cure) from None
+    except NotFinite as error:
+        name = names[error.row].name
+        cure = "Look for a division by zero, for log or sqrt of a negative number, and for numbers beyond 1e308."
+        message = f"the equation of '{name}', or a derivative in it, has no finite real value at t0."
+        raise reader.document.error(message, f"algebraic.{name}", "equation", cure) from None
     except Singular as error:
         name = names[error.column].name
         cure = "An equation must say what its variable is: differentiate a constraint that does not read it."
@@ -102,17 +113,33 @@ def load_algebraic(
             " singular at t0, so that the problem is not of index 1.", f"algebraic.{name}", "equation", cure,
         ) from None  # fmt: skip
     reader.scope.used.update(item.name for item in (*start.encoding, *added))
-    added_states = (
-        _state(reader, name, data, start.point[symbol(name)], start.computed.get(name)) for name, data in tables.items()
-    )
     return Algebraic(
         residuals=residuals,
-        states=tuple(added_states),
+        states=tuple(
+            _state(reader, name, data, start.point[symbol(name)], start.computed.get(name))
+            for name, data in tables.items()
+        ),
         definitions=tuple(added),
         equations=dict(zip(tables, rates, strict=True)),
         encoding=start.encoding,
         texts={name: str(data["equation"]) for name, data in tables.items()},
     )
+
+
+def refuse_residuals(reader: Reader, residuals: Mapping[str, Node], invariants: Mapping[str, Node]) -> None:
+    """Refuse names that the residuals have as invariants.
+
+    Raises:
+        ProblemError: the file has such a name.
+    """
+    for name in residuals:
+        taken = f"{name}_residual"
+        if taken in invariants or taken in reader.declared_in:
+            table = "invariants" if taken in invariants else reader.declared_in[taken]
+            cure = "Choose another name."
+            raise reader.document.error(
+                f"'{taken}' is the name of what the algebraic equation of '{name}' leaves.", table, taken, cure
+            )
 
 
 def _refuse_unsuited(
@@ -145,16 +172,41 @@ def _smooth(reader: Reader, residuals: Mapping[str, Node], definitions: Sequence
     return found
 
 
+def _numbers(
+    reader: Reader, residuals: Mapping[str, Node], plain: Sequence[Node], parameters: Sequence[Parameter]
+) -> dict[Node, Node]:
+    """The numbers of parameters and constants, of vectors each element; vectors are read by element alone."""
+    found: dict[Node, Node] = {}
+    for item in parameters:
+        name = symbol(item.name)
+        keys = [name] if not item.shape else [Item(name, sympy.Integer(i)) for i in range(len(item.values))]
+        found |= dict(zip(keys, item.values, strict=True))
+    vectors = {symbol(item.name) for item in parameters if item.shape}
+    for name, expr in zip(residuals, plain, strict=True):
+        if expr.xreplace(found).free_symbols & vectors:
+            cure = 'Take elements, as in "k[0]".'
+            message = f"the equation of '{name}' reads a vector as a whole."
+            raise reader.document.error(message, f"algebraic.{name}", "equation", cure)
+    return found
+
+
 def _rates(
-    residuals: Sequence[Node], names: Sequence[Symbol], equations: Mapping[str, Node], point: Mapping[Symbol, Node]
+    residuals: Sequence[Node],
+    names: Sequence[Symbol],
+    equations: Mapping[str, Node],
+    point: Mapping[Node, Node],
+    definitions: Sequence[Definition],
 ) -> tuple[list[Definition], list[Node]]:
     """The derivatives of the variables along a solution, and the definitions that they read."""
+    point = dict(point)
+    for item in definitions:
+        point[symbol(item.name)] = item.expr.xreplace(point)
     right: list[Node] = []
     for residual in residuals:
         terms = (sympy.diff(residual, symbol(name)) * rhs for name, rhs in equations.items())
         right.append(-sympy.Add(sympy.diff(residual, symbol("t")), *terms))
     matrix = sympy.Matrix([[sympy.diff(residual, name) for name in names] for residual in residuals])
-    return eliminate(matrix, right, point, "rate")
+    return solved(matrix, right, point, "rate")
 
 
 def _residuals(reader: Reader, tables: Mapping[str, dict[str, Any]]) -> dict[str, Node]:
@@ -174,5 +226,5 @@ def _state(reader: Reader, name: str, data: dict[str, Any], initial: Node, start
     return State(
         name=name, shape=(), grids=(), initial=(initial,), scale=scale,
         atol_scale=scale_of(reader, name, data, "atol_scale", 1, scale, f"algebraic.{name}"), start=start,
-        start_text="" if start is None else f"from {data['equation']} = 0",
+        start_text="" if start is None else f"{to_double(initial):.12g}, from 0 = {data['equation']}",
     )  # fmt: skip

@@ -9,22 +9,24 @@ import sympy
 from sympy import Symbol
 
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Definition, Parameter, State, symbol
-from sciml_bench.spec.tables.elimination import eliminate
+from sciml_bench.spec.model import Definition, State, symbol
+from sciml_bench.spec.tables.elimination import NotFinite, solved
 
-_DIGITS = 80
-_CLOSE = sympy.Float(10) ** -70
-_ITERATIONS, _HALVINGS = 100, 40
-_CORRECTIONS = 3
-"""Newton steps that correct the values at other parameters: at a distance d the error is about d to the power of 8."""
+_DIGITS = 100
+_CLOSE = sympy.Float(10) ** -60
+"""The largest last step, relative to a value or to 1."""
+_QUADRATIC = 0.1
+"""The last step must be smaller than the one before by at least this factor, as it is at simple roots alone."""
+_ITERATIONS, _HALVINGS = 300, 30
+_FARTHEST = sympy.Float(10) ** 30
+_LONGEST_STEP = 10
+"""A step is at most this multiple of a value or of 1."""
+_CORRECTIONS = 5
+"""Newton steps that correct the values at other parameters than the ones of the file."""
 
 
 class NotConsistent(Exception):
     """There are no consistent initial values near the ones that the file gives."""
-
-    def __init__(self, message: str, cure: str):
-        super().__init__(message)
-        self.cure = cure
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Start:
 
     computed: Mapping[str, Node]
     encoding: tuple[Definition, ...]
-    point: Mapping[Symbol, Node]
+    point: Mapping[Node, Node]
 
 
 def consistent_values(
@@ -44,62 +46,65 @@ def consistent_values(
     names: Sequence[Symbol],
     near: Sequence[Node],
     states: Sequence[State],
-    parameters: Sequence[Parameter],
+    numbers: Mapping[Node, Node],
     t0: Node,
 ) -> Start:
-    """The values of ``names`` at which all residuals are zero at t0.
+    """The values of ``names`` at which all residuals are zero at t0; ``numbers`` are the ones of the parameters.
 
     Raises:
-        NotConsistent: Newton's method finds none.
+        NotConsistent: Newton's method finds none, or they are not finite real numbers.
         Singular: the equations do not determine them.
+        NotFinite: at the parameters of the file, an equation has no value.
     """
-    at_start: dict[Symbol, Node] = {symbol("t"): t0}
+    at_start: dict[Node, Node] = {symbol("t"): t0}
     at_start |= {symbol(state.name): state.initial[0] if state.start is None else state.start for state in states}
     equations = [residual.xreplace(at_start) for residual in residuals]
-    nominal = {symbol(item.name): item.values[0] for item in parameters if not item.shape}
-    point = nominal | {name: value.xreplace(nominal) for name, value in at_start.items()}
+    for row, equation in enumerate(equations):
+        if equation.has(sympy.nan, sympy.zoo, sympy.oo, sympy.I):
+            raise NotFinite(row)
+    point = {**numbers, **{name: value.xreplace(dict(numbers)) for name, value in at_start.items()}}
     known = dict(zip(names, near, strict=True))
-    if all(sympy.simplify(equation.xreplace(known)) == 0 for equation in equations):
+    if all(_is_zero(equation.xreplace(known), numbers) for equation in equations):
         return Start({}, (), {**point, **known})
     matrix = sympy.Matrix([[sympy.diff(equation, name) for name in names] for equation in equations])
-    is_linear = not matrix.free_symbols & set(names)
-    if is_linear:
-        root = dict.fromkeys(names, sympy.S.Zero)
-    else:
-        root = dict(
-            zip(names, _newton([equation.xreplace(nominal) for equation in equations], names, near), strict=True)
-        )
     depends = {name for equation in equations for name in equation.free_symbols} - set(names)
-    if not depends and not is_linear:
-        return Start({}, (), {**point, **root})
-    encoding, values = _corrected(equations, matrix, {**point, **root}, root, 1 if is_linear else _CORRECTIONS)
-    if is_linear:
-        numbers = dict(point)
-        for item in encoding:
-            numbers[symbol(item.name)] = item.expr.xreplace(numbers)
-        root = {name: expr.xreplace(numbers) for name, expr in values.items()}
-    if not depends:
-        return Start({}, (), {**point, **root})
-    computed = {name.name: value for name, value in values.items()}
-    return Start(computed, tuple(encoding), {**point, **root})
+    if matrix.free_symbols & set(names):
+        root = dict(zip(names, _newton([e.xreplace(dict(numbers)) for e in equations], names, near), strict=True))
+        if not depends:
+            return Start({}, (), {**point, **root})
+        encoding, values = _corrected(equations, matrix, {**point, **root}, root, _CORRECTIONS)
+    else:
+        zero: dict[Node, Node] = dict.fromkeys(names, sympy.S.Zero)
+        encoding, values = _corrected(equations, matrix, {**point, **zero}, zero, 1)
+        root = _numbers_of(values, encoding, point)
+    computed = {name.name: value for name, value in values.items()} if depends else {}
+    return Start(computed, tuple(encoding) if depends else (), {**point, **root})
+
+
+def _is_zero(equation: Node, numbers: Mapping[Node, Node]) -> bool:
+    """True if an equation holds at the parameters and at others near them, to all digits that are computed."""
+    for k in range(4):
+        moved = {name: value * (1 + sympy.Rational(k * (i + 3), 97 + 10 * i)) for i, (name, value) in
+                 enumerate(numbers.items())}  # fmt: skip
+        value = _number(equation, moved)
+        if value is None or abs(value) > sympy.Float(10) ** -50:
+            return False
+    return True
 
 
 def _corrected(
-    equations: Sequence[Node], matrix: sympy.Matrix, point: Mapping[Symbol, Node], root: Mapping[Symbol, Node], n: int
+    equations: Sequence[Node], matrix: sympy.Matrix, point: Mapping[Node, Node], root: Mapping[Symbol, Node], n: int
 ) -> tuple[list[Definition], dict[Symbol, Node]]:
     """The values after n steps of Newton's method in terms of the parameters, and the definitions that they read.
 
     The first starts from the root of the nominal parameters, so that values there are exact, and so are derivatives.
     Of linear equations one step is exact everywhere.
-
-    Raises:
-        Singular: the Jacobian is, at the point.
     """
     known, definitions = dict(point), list[Definition]()
     values: dict[Symbol, Node] = dict(root)
     for k in range(n):
         right = [-equation.xreplace(values) for equation in equations]
-        added, step = eliminate(matrix.xreplace(values), right, known, f"start{k}")
+        added, step = solved(matrix.xreplace(values), right, known, f"start{k}")
         values = {name: values[name] + one for name, one in zip(root, step, strict=True)}
         if k + 1 < n:
             added += [Definition(f"{name.name}__start{k}", (), expr) for name, expr in values.items()]
@@ -110,52 +115,75 @@ def _corrected(
     return definitions, values
 
 
+def _numbers_of(
+    values: Mapping[Symbol, Node], encoding: Sequence[Definition], point: Mapping[Node, Node]
+) -> dict[Symbol, Node]:
+    """The values at the parameters: exact if they are rational, otherwise to many digits."""
+    known = dict(point)
+
+    def number(expr: Node, of: str) -> Node:
+        found = expr.xreplace(known)
+        found = found if found.is_Rational else found.evalf(_DIGITS)
+        if not (found.is_number and found.is_real and found.is_finite):
+            raise NotConsistent(f"the initial value of {of} is not a finite real number")
+        return sympy.Rational(found)
+
+    for item in encoding:
+        known[symbol(item.name)] = number(item.expr, ", ".join(map(str, values)))
+    return {name: number(expr, f"'{name}'") for name, expr in values.items()}
+
+
 def _newton(equations: Sequence[Node], names: Sequence[Symbol], near: Sequence[Node]) -> list[Node]:
-    """The root to 70 digits as rational numbers, from ``near`` with steps that are halved while they do not help."""
+    """The root as rational numbers, from ``near`` with steps that are halved while they do not help."""
     jacobian = [[sympy.diff(equation, name) for name in names] for equation in equations]
-    values = [sympy.Float(value, _DIGITS) for value in near]
+    values = [value.evalf(_DIGITS) for value in near]
 
-    def size(at: Sequence[Node]) -> Node | None:
-        found = [_number(equation, names, at) for equation in equations]
-        return None if any(value is None for value in found) else max(abs(value) for value in found)
+    def at(expr: Node, values: Sequence[Node]) -> Node | None:
+        return _number(expr, dict(zip(names, values, strict=True)))
 
-    best = size(values)
+    def size(values: Sequence[Node]) -> Node | None:
+        found = [value for equation in equations if (value := at(equation, values)) is not None]
+        return max(map(abs, found)) if len(found) == len(equations) else None
+
+    best, before = size(values), sympy.oo
     for _ in range(_ITERATIONS):
-        entries = [[_number(entry, names, values) for entry in row] for row in jacobian]
-        right = [_number(equation, names, values) for equation in equations]
+        entries = [[at(entry, values) for entry in row] for row in jacobian]
+        right = [at(equation, values) for equation in equations]
         if best is None or any(entry is None for row in entries for entry in row):
-            raise _not_found(names, "the equations have no finite value where Newton's method goes")
+            raise _not_found(names, "the equations have no finite real value where Newton's method goes")
         try:
-            step = sympy.Matrix(entries).LUsolve(-sympy.Matrix(right))
+            step = list(sympy.Matrix(entries).LUsolve(-sympy.Matrix(right)))
         except (ValueError, ZeroDivisionError, sympy.matrices.exceptions.NonInvertibleMatrixError):
             raise _not_found(names, "their Jacobian is singular where Newton's method goes") from None
-        share = sympy.S.One
+        sizes = [1 + abs(value) for value in values]
+        longest = max(abs(one) / most for one, most in zip(step, sizes, strict=True))
+        if longest <= _CLOSE and longest <= _QUADRATIC * before:
+            return [sympy.Rational(value + one) for value, one in zip(values, step, strict=True)]
+        share = min(
+            [sympy.S.One, *(_LONGEST_STEP * most / abs(one) for one, most in zip(step, sizes, strict=True) if one)]
+        )
         for _ in range(_HALVINGS):
             tried = [value + share * one for value, one in zip(values, step, strict=True)]
             reached = size(tried)
-            if reached is not None and (reached < best or reached == 0):
+            if reached is not None and reached < best:
                 break
             share /= 2
         else:
-            tried, reached = values, best
-        change = max(abs(share * one) / (1 + abs(value)) for value, one in zip(tried, step, strict=True))
-        stalled = tried is values
-        values, best = tried, reached
-        if change < _CLOSE or best == 0 or stalled:
             break
-    if best is None or not best < sympy.Float(10) ** -40 * (1 + max(abs(value) for value in values)):
-        raise _not_found(names, "Newton's method does not come near a root")
-    return [sympy.Rational(value) for value in values]
+        values, best, before = tried, reached, longest
+        if any(abs(value) > _FARTHEST for value in values):
+            raise _not_found(names, "Newton's method goes to infinity")
+    raise _not_found(names, "Newton's method does not come near a simple root")
 
 
 def _not_found(names: Sequence[Symbol], why: str) -> NotConsistent:
-    told = ", ".join(name.name for name in names)
-    return NotConsistent(
-        f"no consistent initial values of {told} were found: {why}",
-        "Write `near = …`, a value near the one wanted, for each of them.",
-    )
+    return NotConsistent(f"no consistent initial values of {', '.join(name.name for name in names)} were found: {why}")
 
 
-def _number(expr: Node, names: Sequence[Symbol], at: Sequence[Node]) -> Node | None:
-    found = expr.xreplace(dict(zip(names, at, strict=True))).evalf(_DIGITS)
+def _number(expr: Node, at: Mapping[Node, Node]) -> Node | None:
+    """The value of an expression, or ``None`` unless that is finite and real."""
+    try:
+        found = expr.xreplace(dict(at)).evalf(_DIGITS)
+    except (OverflowError, ZeroDivisionError, ValueError):
+        return None
     return found if found.is_number and found.is_real and found.is_finite else None

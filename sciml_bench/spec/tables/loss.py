@@ -89,8 +89,12 @@ def _observed(reader: Reader, data: dict[str, Any], states: tuple[State, ...]) -
     """The shape of what the loss looks at, and its expression; without one the flat state."""
     if "of" not in data:
         return (sum(state.size for state in states),), None
-    known = {"constants", "parameters", "states"}
-    names = {name: typed for name, typed in reader.scope.names.items() if reader.declared_in.get(name) in known}
+    known = {"constants", "parameters", "states", "algebraic"}
+    names = {
+        name: typed
+        for name, typed in reader.scope.names.items()
+        if reader.declared_in.get(name, "").partition(".")[0] in known
+    }
     scope = Scope(names, reader.scope.operators, reader.scope.used)
     typed = reader.expression(data["of"], "loss", "of", scope)
     if len(typed.shape) > 1 or not typed.expr.free_symbols & {symbol for s in states for symbol in _symbols(s, reader)}:

@@ -82,13 +82,13 @@ class _Formulas:
 
     def __init__(self, reader: Reader, definitions: Sequence[Definition]):
         self.reader = reader
-        tables = {"constants", "parameters", "states", "conditions"}
+        tables = {"constants", "parameters", "states", "algebraic", "conditions"}
         scalars = {definition.name for definition in definitions if definition.shape == ()}
         self._scope = Scope(
             {
                 name: typed
                 for name, typed in reader.scope.names.items()
-                if reader.declared_in.get(name) in tables or name in scalars or name == "t"
+                if reader.declared_in.get(name, "").partition(".")[0] in tables or name in scalars or name == "t"
             },
             reader.scope.operators,
             reader.scope.used,
@@ -103,7 +103,7 @@ class _Formulas:
                         message, "definitions", definition.name, "Write observables without it."
                     )
                 self._written_out[symbol(definition.name)] = definition.expr.xreplace(self._written_out)
-        named = {**reader.document.table("states"), **reader.document.table("parameters")}
+        named = {name for table in ("states", "algebraic", "parameters") for name in reader.document.table(table)}
         self._measurable = {symbol(name) for name in named}
 
     def number(self, text: Any, key: str) -> Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sympy
@@ -125,11 +126,65 @@ WRONG = {
     "no root": ('[algebraic.z]\nequation = "z**2 + 1 + a**2"\nnear = 1\n', "no consistent initial values of z"),
     "a start at a pole": ('[algebraic.z]\nequation = "1/z - a"\n', "no consistent initial values of z"),
     "a double root": ('[algebraic.z]\nequation = "z**2 + 0*a"\nnear = 0\n', "do not determine 'z'"),
+    "a double root from afar": ('[algebraic.z]\nequation = "(z - a)**2 + 0*b"\nnear = 0.5\n', "near a simple root"),
+    "a root at infinity": ('[algebraic.z]\nequation = "z/(1 + z) - a"\nnear = 1\n', "goes to infinity"),
+    "a small residual without a root": (
+        '[algebraic.z]\nequation = "1e-45*(z**2 + k*a)"\nnear = 3\n', "no consistent initial values of z",
+    ),
+    "a complex value": ('[algebraic.z]\nequation = "z - sqrt(a - 2)"\n', "no finite real value at t0"),
+    "an infinite value": ('[algebraic.z]\nequation = "z - k/(a - 1)"\n', "no finite real value at t0"),
+    "a pole of the equation": ('[algebraic.z]\nequation = "z - 1/(a - 1)"\n', "no finite real value at t0"),
+    "a value beyond doubles": ('[algebraic.z]\nequation = "z - a*1e300*k*1e300"\n', "no finite real value at t0"),
+    "a tower of powers": ('[algebraic.z]\nequation = "exp(exp(exp(exp(z)))) - a"\nnear = 10\n', "no finite real value"),
+    "the name of its residual": (
+        '[algebraic.z]\nequation = "z - a"\n[invariants]\nz_residual = "z - 2*a"\n', "'z_residual' is the name",
+    ),
+    "a scale that is no number": ('[algebraic.z]\nequation = "z - a"\nscale = "q"\n', "in 'scale'"),
+    "training": (
+        '[algebraic.z]\nequation = "z - a"\n[training]\noptimiser = "adam"\n', "and [training] cannot be",
+    ),
     "events beside it": (
         '[algebraic.z]\nequation = "z - a"\n[events.e]\nwhen = "a"\nreset = { a = 1 }\n', "and [events] cannot be",
     ),
     "a negative scale": ('[algebraic.z]\nequation = "z - a"\nscale = -1\n', "'scale' of 'z' must be positive"),
 }  # fmt: skip
+
+
+def test_elements_of_vectors_are_parameters_too(load: Load, decay: str):
+    text = decay.replace("k = 0.1", "k = [0.1, 3]").replace("k*a", "k[0]*a")
+    found = starts(load(text + '\n[algebraic.z]\nequation = "z**2 - a*k[1]"\nnear = 1\n'))
+    problem = load(text + '\n[algebraic.z]\nequation = "k[1]*z - k[1]*a"\nnear = 1\n')
+    assert problem.states[-1].initial == (1,)
+    assert abs(sympy.Rational(problem.states[-1].initial[0]) - 1) == 0
+    assert "z" in found
+
+
+def test_equations_of_very_different_sizes_are_not_singular(load: Load, decay: str):
+    text = '\n[algebraic.z]\nequation = "1e-9*(z - a) + 1e-9*z*k"\n[algebraic.w]\nequation = "1e5*w - 1e5*k*b"\n'
+    found = starts(load(decay + text))
+    assert abs(found["z"] * Rational(11, 10) - found["a"]) < 1e-50
+
+
+def test_three_equations_that_turn_stay_regular(load: Load, decay: str):
+    """The Jacobian is a rotation: its first entry passes zero, which a fixed order of pivots would divide by."""
+    turned = '\n[algebraic.z]\nequation = "cos(t)*z + sin(t)*w - a"\n'
+    turned += '[algebraic.w]\nequation = "-sin(t)*z + cos(t)*w - k*b"\n'
+    found = rates(load(decay + turned), {"a": 2, "b": 3, "z": Rational(3, 10), "w": 2}, sympy.pi / 2)
+    assert all(value.is_finite for value in found.values())
+
+
+def test_a_system_of_irrational_coefficients_stays_small(load: Load, decay: str):
+    n = 7
+    text = ""
+    for i in range(n):
+        terms = " + ".join(f"sin({(1 + i * n + j) ** 2})*z{j}" for j in range(n))
+        text += f'\n[algebraic.z{i}]\nequation = "{terms} - k*a"\n'
+    problem = load(decay + text)
+    assert all(state.initial[0].is_Rational for state in problem.states)
+
+
+def test_losses_and_observables_read_algebraic_variables(load: Load, decay: str):
+    assert load(decay + SQUARE + '\n[loss]\nkind = "sum"\nof = "z"\n').loss.of == symbol("z")
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -157,10 +212,13 @@ def test_each_reference_of_the_catalog_keeps_the_algebraic_equations(name: str):
     stored = find(problem)
     assert stored is not None
     for t, row in zip(problem.save_times, stored.solution, strict=True):
-        state = {symbol(name): sympy.Float(value, 40) for name, value in zip(problem.state_labels, row, strict=True)}
+        state: dict[sympy.Symbol, sympy.Expr] = {
+            symbol(name): sympy.Float(value, 40) for name, value in zip(problem.state_labels, row, strict=True)
+        }
         known = numbers(problem) | state | {symbol("t"): t}
         for item in problem.definitions:
             known[symbol(item.name)] = item.expr.xreplace(known).evalf(40)
         for residual in problem.algebraic.values():
-            sizes = [abs(term.xreplace(known).evalf(40)) for term in sympy.Add.make_args(residual.expand())]
+            terms: Any = sympy.Add.make_args(residual.expand())
+            sizes = [abs(term.xreplace(known).evalf(40)) for term in terms]
             assert abs(residual.xreplace(known).evalf(40)) < 1e-15 * max(sizes)
