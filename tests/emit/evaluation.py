@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy
 
 from sciml_bench.emit.symbolic.scalar import scalarise
+from sciml_bench.spec.language.removable import ExpMoment
 from sciml_bench.spec.model import Problem
 
 
 def where(condition: bool, a: float, b: float) -> float:
     """The language's ``where`` for scalars."""
     return a if condition else b
+
+
+def moment_of_exp(x: float, n: int) -> float:
+    """The integral of s**n exp(s x) over 0 ≤ s ≤ 1."""
+    return float(mpmath.quad(lambda s: s**n * mpmath.exp(s * x), [0, 1]))
 
 
 def evaluate(problem: Problem, t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -23,7 +30,11 @@ def evaluate(problem: Problem, t: float, y: np.ndarray, p: np.ndarray) -> np.nda
 
     def value(expr: sympy.Expr) -> float:
         symbols = sorted(expr.free_symbols, key=str)
-        function: Any = sympy.lambdify(symbols, expr, modules=[{"Where": where}, "math"])
+        function: Any = sympy.lambdify(
+            symbols,
+            expr,
+            modules=[{"Where": where, ExpMoment.label: moment_of_exp, "ExpMoment": moment_of_exp}, "math"],
+        )
         return float(function(*(known[symbol] for symbol in symbols)))
 
     for target, expr in system.statements:

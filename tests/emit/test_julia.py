@@ -49,7 +49,7 @@ def test_the_grammar_reads_every_problem(name):
     problem = catalog.load(name)
     module = tree(source(problem, "julia"))
     assert broken(module) == []
-    wanted = {"rhs", "named", "loss"} if problem.networks else {"rhs!", "loss"}
+    wanted = {"rhs", "named", "loss"} if problem.networks or problem.latent else {"rhs!", "loss"}
     wanted |= {"initial_state"} if problem.latent else set()
     assert wanted <= functions(module)
 

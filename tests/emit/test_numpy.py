@@ -139,7 +139,9 @@ def test_the_sensitivity_equations_number_by_number(name: str) -> None:
     expected, size = s @ jacobian.T, np.abs(s) @ np.abs(jacobian).T
     if problem.wrt == "parameters":
         expected, size = expected + by_parameter.T, size + np.abs(by_parameter.T)
-    assert np.all(np.abs(found[1:] - expected) <= 1e-12 * size + 1e-300)
+    # Of what follows from algebraic equations the terms are larger than the derivatives.
+    bound = 1e-8 if problem.algebraic else 1e-12
+    assert np.all(np.abs(found[1:] - expected) <= bound * size + 1e-300)
 
 
 def test_a_jump_of_sign_has_no_derivative(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def linear(markup) -> str:
 @pytest.mark.parametrize("name", catalog.equation_names())
 def test_every_problem_is_typeset_and_names_what_its_equations_name(name):
     problem = catalog.load(name)
-    for state, rhs in problem.equations.items():
+    for state, rhs in {**problem.equations, **problem.algebraic}.items():
         markup = mathml.equation(problem, state)
         assert markup is not None
         root = parsed(markup)
@@ -53,7 +53,7 @@ def test_every_problem_is_typeset_and_names_what_its_equations_name(name):
         outside = {symbol for grid in problem.grids for symbol in sympy.sympify(grid.boundary_value).free_symbols}
         for symbol in rhs.free_symbols - outside - {mathml.operators.PERIODIC, mathml.operators.MIRRORED}:
             assert linear(f"<a>{mathml.symbol(symbol.name)}</a>") in text
-    for item in problem.definitions:
+    for item in problem.declared_definitions:
         assert mathml.definition(problem, item.name, item.expr) is not None
 
 
