@@ -129,7 +129,7 @@ def import_model(
     The file is run, and the function called with formulas; the problem file is checked against the function at random
     points. Its variables y0, p and t_span say from where and how far to solve.
 
-    An SBML model is of level 2 or 3, without events, delays and algebraic rules (needs python-libsbml). Gradients are
+    An SBML model is of level 2 or 3, without delays and algebraic rules (needs python-libsbml). Gradients are
     taken by its constant parameters.
 
     A PEtab problem is of version 1 or 2, without pre-equilibration (needs petab). Each condition becomes a trajectory,
