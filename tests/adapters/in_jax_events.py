@@ -41,6 +41,7 @@ if __name__ == "__main__":
     cases = [
         ("bouncing-ball", "tsit5", "forward"), ("thermostat", "tsit5", "checkpointed"),
         ("integrate-and-fire", "kvaerno5-chord", "forward"), ("oral-doses", "tsit5", "discrete"),
+        ("hodgkin-huxley", "tsit5", "forward"),
     ]  # fmt: skip
     errors = {case[0]: event_errors(program(*case), case[0]) for case in cases}
     print(json.dumps({"errors": errors, "more_events": more_events()}))

@@ -20,7 +20,7 @@ from sciml_bench.record.task import SOLVERS, Cell, Point
 from sciml_bench.references.store import find
 from sciml_bench.spec import catalog
 
-PROBLEMS = ("bouncing-ball", "thermostat", "integrate-and-fire", "oral-doses")
+PROBLEMS = ("bouncing-ball", "thermostat", "integrate-and-fire", "oral-doses", "hodgkin-huxley")
 
 
 def scipy_program(problem: str, method: str) -> Any:
