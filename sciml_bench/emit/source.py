@@ -60,9 +60,9 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     both Jacobians transposed, the second ``None`` without parameters, and ``second_derivatives(t, y, p)``. TensorFlow
     modules of scalar problems have ``jacobian``; JAX modules of problems with a split have ``explicit_terms(t, y, p)``
     and ``implicit_terms(t, y, p)``, whose sum is ``rhs``, and those of stochastic equations ``drift`` and
-    ``diffusion``, see :mod:`.control`. Numba's have functions that write into an array, see :mod:`.numba`:
+    ``diffusion``, see :mod:`.controls`. Numba's have functions that write into an array, see :mod:`.numba.scalars`:
     ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
-    of :mod:`.numba_fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss, and
+    of :mod:`.numba.fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss, and
     DiffSL's a text, see :mod:`.diffsl`. CasADi's take its symbols, and of
     algebraic equations have ``residual(t, y, p)``, see :mod:`.residual`. Julia's is another kind of module, see
     :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules have no derivatives but

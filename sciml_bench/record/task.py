@@ -295,7 +295,7 @@ class Task:
     ``draws`` are solved once at every point, in at most ``stability_s`` seconds, to measure the solver's reliability.
     ``unresolved`` says why double precision cannot evaluate the equations, so that no gradient in it can be checked.
     With ``training``, theta is trained after the points. ``learning`` is there for models of the conventional track.
-    ``invariants`` is the NumPy source of the exact solution's invariants, see ``measure.invariants``. ``calls`` are
+    ``invariants`` is the NumPy source of the exact solution's invariants, see ``measure.scoring``. ``calls`` are
     the kinds of calls that are measured: without gradients among them, none is taken. ``theta`` names and measures the
     components of gradients. With ``enough_digits``, the points after the first that has as many are left out; with
     ``most_call_s``, the points from one on whose calls take longer.

@@ -52,7 +52,7 @@ def truth(
     A certified reference is read from its file. A missing one is computed if its counted work takes at most
     ``affordable_s`` seconds (0: never), and kept; the count is announced before it starts. Neither the count nor the
     limits, which are of processor time, depend on other work on the machine. ``proof_s`` seconds, as counted, may go
-    into the proof of an enclosure, unless given as many as :func:`.make` takes.
+    into the proof of an enclosure, unless given as many as :func:`sciml_bench.references.build.make` takes.
 
     Raises:
         StoreError: there is a reference file, but it is stale or was changed.

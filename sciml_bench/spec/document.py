@@ -20,7 +20,7 @@ MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file. ``data`` is what :mod:`tomllib` gives, decimals as :class:`~decimal.Decimal`."""
+    """A parsed file. ``data`` is what ``tomllib`` gives, decimals as :class:`~decimal.Decimal`."""
 
     path: Path
     text: str

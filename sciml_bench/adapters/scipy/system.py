@@ -1,6 +1,6 @@
 """The initial value problems that SciPy solves for a cell: the equations, and the equations with sensitivities.
 
-What a solver calls hundreds of times is made here once for each point, see :mod:`.calls`.
+What a solver calls hundreds of times is made here once for each point, see :mod:`.callbacks`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ Entries = Mapping[tuple[int, int], Node]
 
 
 def scalar_jacobian_source(context: Context, gradients: bool = True) -> str:
-    """``jacobian(t, y, p)``, and with ``gradients`` NumPy's further functions for sensitivities, see :mod:`.source`."""
+    """``jacobian(t, y, p)``, and with ``gradients`` NumPy's further functions for sensitivities.
+
+    See :mod:`sciml_bench.emit.source`.
+    """
     variation = Variation(context)
     if context.target.differentiates:
         return _for_tensorflow(context, variation)

@@ -53,7 +53,7 @@ def array_function(context: Context) -> tuple[str, list[str]]:
 
 
 def array_constants(context: Context) -> list[str]:
-    """The module's constants: as in :mod:`constants`, but coordinates have the shape of the fields."""
+    """The module's constants: as in :mod:`.constants`, but coordinates have the shape of the fields."""
     problem, names = context.problem, constant_names(context)
     lines = [f"const {names[symbol(c.name)]} = {vector([to_double(v) for v in c.values])}" for c in problem.constants]
     for name, matrix in problem.matrices.items():

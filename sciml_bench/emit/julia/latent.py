@@ -25,7 +25,7 @@ MOST_NUMBERS = 200_000
 
 def latent_sources(context: Context) -> list[str]:
     """``GIVEN`` with the data of each trajectory, ``initial_state(…, p)`` and ``loss(ys, …, p)``; of an equation that
-    paths drive ``controls(t, …)`` too, see :mod:`.control`.
+    paths drive ``controls(t, …)`` too, see :mod:`.controls`.
 
     The first two take the data of one trajectory before ``p``. ``initial_state`` gives y0, and where the loss has a
     penalty that too.

@@ -3,7 +3,7 @@
 The values of a point stand next to each other, and points are in whatever order the caller likes, one in which
 neighbours are near: field s of the k-th point is ``y[SPECIES*k + s]``. Row k of the argument ``points`` is the number
 of that point on the grid, and then, for each place of ``AT`` but the point itself, where the values of the point there
-begin. Sensitivities follow as blocks of the size of the state, see :mod:`.numba`.
+begin. Sensitivities follow as blocks of the size of the state, see :mod:`.scalars`.
 
 ``jacobian`` writes for point k and coupling q the number that belongs to entry ``len(COUPLED)*k + q``: the derivative
 of field s here by field r at a place, for ``(s, r, place) = COUPLED[q]``. Where a step leaves the grid it is zero, and

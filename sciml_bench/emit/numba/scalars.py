@@ -50,8 +50,9 @@ def refuse_arrays(problem: Problem, target: str) -> None:
 
 
 def numba_functions(context: Context) -> list[str]:
-    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see :mod:`.source`; for vectors and
-    fields the functions of :mod:`.numba_fields`.
+    """``derivative``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, see
+    :mod:`sciml_bench.emit.source`; for vectors and
+    fields the functions of :mod:`.fields`.
     """
     if not context.problem.all_scalar:
         return field_functions(context)
