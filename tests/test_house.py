@@ -54,5 +54,6 @@ def test_the_rules_find_what_they_forbid(tmp_path: Path):
     assert list(stray_comments("x = 1\n\n# About nothing.\n\n\ny = 2\n")) == ["line 3: # About nothing."]
     assert list(stray_comments("x = 1\n\n# About y.\ny = 2\n")) == []
     file = tmp_path / "module.py"
-    file.write_text('"""See MODULE`.module`, MODULE`.gone` and MODULE`sciml_bench.record.codec`."""\n'.replace("MODULE", ":mod:"))
+    text = '"""See MODULE`.module`, MODULE`.gone` and MODULE`sciml_bench.record.codec`."""\n'
+    file.write_text(text.replace("MODULE", ":mod:"))
     assert list(lost_references(file)) == [".gone"]
