@@ -37,7 +37,7 @@ def problems(words: list[str]) -> Iterator[tuple[str, Problem]]:
     """The problems that the arguments name."""
     for word in words:
         if not word.startswith("random:"):
-            yield word, catalog.load(word)
+            yield word, in_elementary_functions(catalog.load(word))
             continue
         first, end = map(int, word.split(":")[1:])
         for seed in range(first, end):

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError
-from sciml_bench.importing.equations import Equations, ModelEvent
+from sciml_bench.importing.equations import Equations
 from sciml_bench.importing.formula_text import names_in
 from sciml_bench.importing.python.arguments import distinct
 from sciml_bench.importing.python.refusals import REFUSALS, Refusal
 from sciml_bench.importing.python.traced import Traced, is_traced
 from sciml_bench.importing.sbml.document import document_of
+from sciml_bench.importing.sbml.events import AMOUNT, events_of
 from sciml_bench.importing.sbml.mathematics import Functions, NoFormula, formula_of
-from sciml_bench.importing.sbml.trigger import NoEvent, trigger_of
-
-_AMOUNT = "_amount"
 
 
 def equations_of(path: Path, t_span: tuple[float, float]) -> tuple[Equations, tuple[str, ...]]:
@@ -85,7 +83,7 @@ class Network:
             and not self._is_constant(item.getCompartment())
         }  # fmt: skip
         every = (*self.compartments, *self.quantities, *self.species, *self.references, *self.reactions)
-        keys = [*every, *(f"{name}{_AMOUNT}" for name in self.amounts)]
+        keys = [*every, *(f"{name}{AMOUNT}" for name in self.amounts)]
         # The conditions of a problem file add suffixes to names.
         self.names = distinct({key: key for key in (*keys, *further)}, (), longest=34)
         self._symbols = {key: Traced("name", name) for key, name in self.names.items()}
@@ -133,12 +131,13 @@ class Network:
         found = [name for name in (*self.compartments, *self.quantities, *self.references) if name in moving]
         for name in self.species:
             if name in self.changing or (name in self.jumping and name not in self.rates):
-                found.append(f"{name}{_AMOUNT}" if name in self.amounts else name)
+                found.append(f"{name}{AMOUNT}" if name in self.amounts else name)
             elif name in self.rates:
                 found.append(name)
         return found
 
-    def _formula(self, element: Any, resolve: Callable[[str], Any], what: str) -> Any:
+    def formula(self, element: Any, resolve: Callable[[str], Any], what: str) -> Any:
+        """The formula of an element, whose names ``resolve`` gives a meaning; ``what`` names it in errors."""
         tree = element.getMath() if element is not None else None
         if tree is None:
             raise self.error(f"{what} has no formula.", element)
@@ -195,9 +194,9 @@ class Network:
             return self.given[name]
         for source, what in ((self.starts, "initial assignment"), (self.assigned, "assignment rule")):
             if name in source:
-                return self._formula(source[name], self.start, f"the {what} of '{name}'")
+                return self.formula(source[name], self.start, f"the {what} of '{name}'")
         if name in self.reactions:
-            return self._formula(self.reactions[name].getKineticLaw(), self.start, f"the rate of '{name}'")
+            return self.formula(self.reactions[name].getKineticLaw(), self.start, f"the rate of '{name}'")
         if name in self.species:
             return self._initial(name, self.species[name])
         if name not in self.names:
@@ -264,7 +263,7 @@ class Network:
         if not states:
             raise self.error("nothing in the model changes by an equation.", cure="It needs a reaction or a rate rule.")
         derivatives = [self._derivative(name) for name in states]
-        events = self._events(t_span)
+        events = events_of(self, t_span)
         also = (*also, *(formula for event in events for formula in (event.when, *event.reset.values())))
         initial = {name: self._start_of_state(name) for name in states}
         kept = _ordered(
@@ -284,53 +283,16 @@ class Network:
             origin="from SBML",
         )
 
-    def _events(self, t_span: tuple[float, float]) -> tuple[ModelEvent, ...]:
-        """The events that can happen, with notes on others."""
-        found: list[ModelEvent] = []
-        keys = {str(i): event.getId() or f"event{i + 1}" for i, event in enumerate(self.events)}
-        names = distinct(keys, tuple(self.names.values()), longest=34)
-        for key, event in zip(keys, self.events, strict=True):
-            what = f"event '{keys[key]}'"
-            REFUSALS.clear()
-            try:
-                trigger = trigger_of(event, self.now, self.functions, t_span)
-            except (NoEvent, NoFormula, Refusal) as error:
-                raise self.error(f"{what}: {error}.", event, "Write it as events of a problem file.") from error
-            if trigger.at is not None and math.isinf(trigger.at):
-                self.notes.append(f"{what} never happens in the time span, and is left out")
-                continue
-            reset = self._reset(event, what)
-            if reset:
-                found.append(ModelEvent(names[key], trigger.when, trigger.direction, trigger.at, reset))
-        return tuple(found)
-
-    def _reset(self, event: Any, what: str) -> dict[str, Any]:
-        """The values of states after an event; amounts where a species is kept as such."""
-        values: dict[str, Any] = {}
-        for item in _each(event, "EventAssignments"):
-            if item.isSetMath():
-                values[item.getVariable()] = self._formula(item, self.now, f"{what}, '{item.getVariable()}'")
-        reset: dict[str, Any] = {}
-        for name, value in values.items():
-            if name not in self.names or name in self.reactions or name in self.assigned:
-                raise self.error(f"{what} assigns to '{name}', which cannot jump.", event)
-            if name in self.amounts:
-                compartment = self.species[name].getCompartment()
-                reset[self.names[f"{name}{_AMOUNT}"]] = value * values.get(compartment, self.now(compartment))
-            else:
-                reset[self.names[name]] = value
-        return reset
-
     def _definitions(self) -> tuple[dict[str, Any], dict[str, float]]:
         definitions: dict[str, Any] = {}
         for name, reaction in self.reactions.items():
             if reaction.getNumReactants() + reaction.getNumProducts() or reaction.isSetKineticLaw():
-                definitions[name] = self._formula(reaction.getKineticLaw(), self.now, f"the rate of '{name}'")
+                definitions[name] = self.formula(reaction.getKineticLaw(), self.now, f"the rate of '{name}'")
         for name, rule in self.assigned.items():
-            definitions[name] = self._formula(rule, self.now, f"the assignment rule of '{name}'")
+            definitions[name] = self.formula(rule, self.now, f"the assignment rule of '{name}'")
         for name in self.amounts:
             moves = name in self.changing or name in self.jumping
-            amount = self._symbols[f"{name}{_AMOUNT}"] if moves else self._start_of_amount(name)
+            amount = self._symbols[f"{name}{AMOUNT}"] if moves else self._start_of_amount(name)
             definitions[name] = amount / self.now(self.species[name].getCompartment())
         parameters: dict[str, float] = {}
         for name in (*self.compartments, *self.quantities, *self.species, *self.references):
@@ -355,13 +317,13 @@ class Network:
         return self.start(name) * self.start(species.getCompartment())
 
     def _start_of_state(self, name: str) -> Any:
-        plain = name.removesuffix(_AMOUNT)
+        plain = name.removesuffix(AMOUNT)
         return self._start_of_amount(plain) if plain in self.amounts else self.start(name)
 
     def _derivative(self, name: str) -> Any:
         if name in self.rates:
-            return self._formula(self.rates[name], self.now, f"the rate rule of '{name}'")
-        plain = name.removesuffix(_AMOUNT) if name.removesuffix(_AMOUNT) in self.amounts else name
+            return self.formula(self.rates[name], self.now, f"the rate rule of '{name}'")
+        plain = name.removesuffix(AMOUNT) if name.removesuffix(AMOUNT) in self.amounts else name
         if plain not in self.changing:
             return 0
         species, total = self.species[plain], 0
@@ -379,7 +341,7 @@ class Network:
 
     def _stoichiometry(self, reference: Any) -> Any:
         if reference.isSetStoichiometryMath():
-            return self._formula(reference.getStoichiometryMath(), self.now, "a stoichiometry")
+            return self.formula(reference.getStoichiometryMath(), self.now, "a stoichiometry")
         if reference.isSetId() and {reference.getId()} & {*self.assigned, *self.rates, *self.starts}:
             return self.now(reference.getId())
         value = reference.getStoichiometry()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from sciml_bench.emit.arrays.array_writer import ArrayWriter
 from sciml_bench.emit.arrays.operation_costs import operations
 from sciml_bench.emit.arrays.scalar_problems import WORTH, by_numbers, has_arrays
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.symbolic.elementary import in_elementary_functions
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.spec import catalog, load_problem
@@ -49,9 +51,15 @@ def test_arrays_and_their_derivatives_agree_with_numpy(words: list[str]) -> None
 
 @pytest.mark.parametrize("name", SCALAR)
 def test_what_is_written_takes_the_fewest_operations(name: str) -> None:
-    context = Context.of(catalog.load(name), TARGETS[TARGET])
-    numbers, arrays = operations(by_numbers(context)), operations(ArrayWriter(context).text())
-    problem = replace(catalog.load(name), events=())
+    problem = in_elementary_functions(replace(catalog.load(name), events=()))
+    context = Context.of(problem, TARGETS[TARGET])
+    numbers = operations(by_numbers(context))
+    try:
+        arrays = operations(ArrayWriter(context).text())
+    except NotArrays:
+        # Functions such as exprel are written with a branch.
+        assert "exprel" in Path(problem.path).read_text(encoding="utf-8")
+        arrays = math.inf
     assert operations(source(problem, TARGET)) <= min(numbers, WORTH * arrays)
 
 
