@@ -364,7 +364,7 @@ def list(
     """List problems of the catalog (of some ``suites`` or all), suites, adapters and their methods, runs, or claims.
 
     >>> [row["suite"] for row in api.list("suites")]
-    ['conventional', 'events', 'neural', 'nonstiff', 'pde', 'stiff']
+    ['conventional', 'dae', 'events', 'neural', 'nonstiff', 'pde', 'stiff']
 
     Raises:
         UsageError: there is no such list, or no such suite.
