@@ -180,7 +180,7 @@ def test_a_solution_is_kept_where_only_its_gradient_is_not_certified(orbit: Prob
             raise ReferenceFailure("adjoint and differences disagree")
         return certified(problem, say, limit_s, gradients, proof_s)
 
-    monkeypatch.setattr(batch_certificate, "certified", refused)
+    monkeypatch.setattr(build, "certified", refused)
     stored, missing = build.make(orbit)
     assert "adjoint and differences disagree" in missing
     assert "solution is certified" in missing
