@@ -159,7 +159,7 @@ def load_problem(path: Path | str) -> Problem:
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),
         spec_hash=_spec_hash(reader, loss.data + loss.weights, networks, batch, given), path=str(path),
-        equation_texts=texts | algebraic.texts, events=events, algebraic=algebraic.residuals,
+        equation_texts={**texts, **algebraic.texts}, events=events, algebraic=algebraic.residuals,
     )  # fmt: skip
     if batch.size > 1:
         refuse_unbatched(reader, problem)

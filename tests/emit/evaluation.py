@@ -20,7 +20,8 @@ def where(condition: bool, a: float, b: float) -> float:
 
 def moment_of_exp(x: float, n: int) -> float:
     """The integral of s**n exp(s x) over 0 ≤ s ≤ 1."""
-    return float(mpmath.quad(lambda s: s**n * mpmath.exp(s * x), [0, 1]))
+    found: Any = mpmath.quad(lambda s: s**n * mpmath.exp(s * x), [0, 1])
+    return float(found)
 
 
 def evaluate(problem: Problem, t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
