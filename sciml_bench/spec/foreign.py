@@ -43,7 +43,7 @@ KEYS = {
     "delays": "delays are missing: every right-hand side depends on the present state only",
     "lags": "delays are missing: every right-hand side depends on the present state only",
     "history": "delays are missing: every right-hand side depends on the present state only",
-    "mass_matrix": "mass matrices are missing: solve for the derivatives, and write the other equations as [algebraic.z]",
+    "mass_matrix": "mass matrices are missing: solve for derivatives, and write the other equations as [algebraic.z]",
     "constraints": 'an algebraic equation is a table: [algebraic.z] with equation = "x + z - 1", which is zero',
     "units": "units are missing: convert to one system, and say so in 'description'",
     "noise": "noise is a table [control.W] with brownian = { channels = …, steps = …, seed = … }",
