@@ -6,23 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy
+from flint import arb_mat
 from sympy import Symbol
 
+from sciml_bench.spec.discontinuities.balls import bits, value
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import Definition, State, symbol
 from sciml_bench.spec.tables.elimination import NotFinite, solved
+from sciml_bench.spec.tables.values import BITS, rational, value_at
 
-_DIGITS = 100
-_CLOSE = sympy.Float(10) ** -60
-"""The largest last step, relative to a value or to 1."""
-_QUADRATIC = 0.1
+_CLOSE = sympy.Rational(1, 10**60)
+"""The largest last step, relative to a value, or to :data:`_SMALL`."""
+_SMALL = sympy.Rational(1, 10**30)
+_QUADRATIC = sympy.Rational(1, 10)
 """The last step must be smaller than the one before by at least this factor, as it is at simple roots alone."""
 _ITERATIONS, _HALVINGS = 300, 30
-_FARTHEST = sympy.Float(10) ** 30
+_FARTHEST = 10**30
 _LONGEST_STEP = 10
 """A step is at most this multiple of a value or of 1."""
 _CORRECTIONS = 5
 """Newton steps that correct the values at other parameters than the ones of the file."""
+_ZERO = sympy.Rational(1, 10**90)
+"""A sum is zero that is this much smaller than its terms, of numbers with 120 digits."""
 
 
 class NotConsistent(Exception):
@@ -83,11 +88,12 @@ def consistent_values(
 
 def _is_zero(equation: Node, numbers: Mapping[Node, Node]) -> bool:
     """True if an equation holds at the parameters and at others near them, to all digits that are computed."""
+    terms = sympy.Add.make_args(equation)
     for k in range(4):
-        moved = {name: value * (1 + sympy.Rational(k * (i + 3), 97 + 10 * i)) for i, (name, value) in
-                 enumerate(numbers.items())}  # fmt: skip
-        value = _number(equation, moved)
-        if value is None or abs(value) > sympy.Float(10) ** -50:
+        shares = (1 + sympy.Rational(k * (i + 3), 97 + 10 * i) for i in range(len(numbers)))
+        moved = {name: value * share for (name, value), share in zip(numbers.items(), shares, strict=True)}
+        total, sizes = value_at(equation, moved), [value_at(term, moved) for term in terms]
+        if total is None or abs(total) > _ZERO * sum(abs(size) for size in sizes if size is not None):
             return False
     return True
 
@@ -110,7 +116,7 @@ def _corrected(
             added += [Definition(f"{name.name}__start{k}", (), expr) for name, expr in values.items()]
             values = {name: symbol(f"{name.name}__start{k}") for name in root}
         for item in added:
-            known[symbol(item.name)] = item.expr.xreplace(known).evalf(_DIGITS)
+            known[symbol(item.name)] = value_at(item.expr, known) or sympy.S.Zero
         definitions += added
     return definitions, values
 
@@ -122,11 +128,11 @@ def _numbers_of(
     known = dict(point)
 
     def number(expr: Node, of: str) -> Node:
-        found = expr.xreplace(known)
-        found = found if found.is_Rational else found.evalf(_DIGITS)
-        if not (found.is_number and found.is_real and found.is_finite):
+        exact = expr.xreplace(known)
+        found = exact if exact.is_Rational else value_at(exact, {})
+        if found is None:
             raise NotConsistent(f"the initial value of {of} is not a finite real number")
-        return sympy.Rational(found)
+        return found
 
     for item in encoding:
         known[symbol(item.name)] = number(item.expr, ", ".join(map(str, values)))
@@ -135,55 +141,54 @@ def _numbers_of(
 
 def _newton(equations: Sequence[Node], names: Sequence[Symbol], near: Sequence[Node]) -> list[Node]:
     """The root as rational numbers, from ``near`` with steps that are halved while they do not help."""
-    jacobian = [[sympy.diff(equation, name) for name in names] for equation in equations]
-    values = [value.evalf(_DIGITS) for value in near]
-
-    def at(expr: Node, values: Sequence[Node]) -> Node | None:
-        return _number(expr, dict(zip(names, values, strict=True)))
-
-    def size(values: Sequence[Node]) -> Node | None:
-        found = [value for equation in equations if (value := at(equation, values)) is not None]
-        return max(map(abs, found)) if len(found) == len(equations) else None
-
-    best, before = size(values), sympy.oo
+    entries = [sympy.diff(equation, name) for equation in equations for name in names]
+    values = [value_at(value, {}) or sympy.S.Zero for value in near]
+    residuals, before = _all_at(equations, names, values), sympy.oo
     for _ in range(_ITERATIONS):
-        entries = [[at(entry, values) for entry in row] for row in jacobian]
-        right = [at(equation, values) for equation in equations]
-        if best is None or any(entry is None for row in entries for entry in row):
+        matrix = _all_at(entries, names, values)
+        if residuals is None or matrix is None:
             raise _not_found(names, "the equations have no finite real value where Newton's method goes")
-        try:
-            step = list(sympy.Matrix(entries).LUsolve(-sympy.Matrix(right)))
-        except (ValueError, ZeroDivisionError, sympy.matrices.exceptions.NonInvertibleMatrixError):
-            raise _not_found(names, "their Jacobian is singular where Newton's method goes") from None
-        sizes = [1 + abs(value) for value in values]
-        longest = max(abs(one) / most for one, most in zip(step, sizes, strict=True))
+        step = _step(matrix, residuals)
+        if step is None:
+            raise _not_found(names, "their Jacobian is singular where Newton's method goes")
+        longest = max(abs(one) / (abs(value) + _SMALL) for value, one in zip(values, step, strict=True))
         if longest <= _CLOSE and longest <= _QUADRATIC * before:
-            return [sympy.Rational(value + one) for value, one in zip(values, step, strict=True)]
-        share = min(
-            [sympy.S.One, *(_LONGEST_STEP * most / abs(one) for one, most in zip(step, sizes, strict=True) if one)]
-        )
+            return [value + one for value, one in zip(values, step, strict=True)]
+        limits = (_LONGEST_STEP * (1 + abs(value)) / abs(one) for value, one in zip(values, step, strict=True) if one)
+        share, best = min([sympy.S.One, *limits]), max(map(abs, residuals))
         for _ in range(_HALVINGS):
-            tried = [value + share * one for value, one in zip(values, step, strict=True)]
-            reached = size(tried)
-            if reached is not None and reached < best:
+            tried = [value_at(value + share * one, {}) for value, one in zip(values, step, strict=True)]
+            reached = _all_at(equations, names, tried)
+            if reached is not None and max(map(abs, reached)) < best:
                 break
             share /= 2
         else:
             break
-        values, best, before = tried, reached, longest
+        values, residuals, before = tried, reached, longest
         if any(abs(value) > _FARTHEST for value in values):
             raise _not_found(names, "Newton's method goes to infinity")
     raise _not_found(names, "Newton's method does not come near a simple root")
 
 
+def _all_at(expressions: Sequence[Node], names: Sequence[Symbol], values: Sequence[Node]) -> list[Node] | None:
+    """The values of all expressions, or ``None`` if one of them has none."""
+    point = dict(zip(names, values, strict=True))
+    found = [value for expr in expressions if (value := value_at(expr, point)) is not None]
+    return found if len(found) == len(expressions) else None
+
+
+def _step(matrix: Sequence[Node], residuals: Sequence[Node]) -> list[Node] | None:
+    """Newton's step; ``None`` if the matrix is singular to all digits."""
+    n = len(residuals)
+    with bits(BITS):
+        right = arb_mat(n, 1, [-value(residual) for residual in residuals])
+        try:
+            solution = arb_mat(n, n, [value(entry) for entry in matrix]).solve(right)
+        except ZeroDivisionError:
+            return None
+        found = [step for entry in solution.entries() if (step := rational(entry)) is not None]
+    return found if len(found) == n else None
+
+
 def _not_found(names: Sequence[Symbol], why: str) -> NotConsistent:
     return NotConsistent(f"no consistent initial values of {', '.join(name.name for name in names)} were found: {why}")
-
-
-def _number(expr: Node, at: Mapping[Node, Node]) -> Node | None:
-    """The value of an expression, or ``None`` unless that is finite and real."""
-    try:
-        found = expr.xreplace(dict(at)).evalf(_DIGITS)
-    except (OverflowError, ZeroDivisionError, ValueError):
-        return None
-    return found if found.is_number and found.is_real and found.is_finite else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -9,8 +11,9 @@ import sympy
 
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import Definition, symbol
+from sciml_bench.spec.tables.values import value_at
 
-_DIGITS = 40
+_LARGEST = sympy.Rational(sys.float_info.max)
 _SMALLEST = 1e-14
 """The least pivot of a matrix whose rows and columns have a largest entry of about 1."""
 _BY_DETERMINANTS = 3
@@ -46,9 +49,9 @@ def solved(
         NotFinite: at the point, an entry or the right-hand side is.
     """
     n = len(right)
-    order = _pivots(np.array([[value_at(matrix[i, j], point, i) for j in range(n)] for i in range(n)]))
+    order = _pivots(np.array([[_number(matrix[i, j], point, i) for j in range(n)] for i in range(n)]))
     for i, entry in enumerate(right):
-        value_at(entry, point, i)
+        _number(entry, point, i)
     if n == 1:
         return [], [right[0] / matrix[0, 0]]
     definitions: list[Definition] = []
@@ -66,13 +69,10 @@ def solved(
     return definitions, found(rows, values, order, named)
 
 
-def value_at(expr: Node, point: Mapping[Node, Node], row: int = 0) -> float:
-    """The value of an expression at a point."""
-    found = expr.xreplace(dict(point)).evalf(_DIGITS)
-    if not (found.is_number and found.is_real and found.is_finite):
-        raise NotFinite(row)
-    number = float(found)
-    if not np.isfinite(number):
+def _number(expr: Node, point: Mapping[Node, Node], row: int) -> float:
+    found = value_at(expr, point)
+    number = math.inf if found is None or abs(found) > _LARGEST else float(found)
+    if not math.isfinite(number):
         raise NotFinite(row)
     return number
 
