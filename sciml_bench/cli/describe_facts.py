@@ -46,7 +46,7 @@ def facts(problem: Problem) -> dict[str, Any]:
             for g in problem.given
             if g.name not in {c.data for c in problem.controls if c.brownian}
         ],
-        "encoding": {item.name: item.text for item in problem.encoding if "__" not in item.name},
+        "encoding": {item.name: item.text for item in problem.declared_encoding},
         "control": [_control(control) for control in problem.controls],
         "initial": _initial(problem),
         "parameters": dict(zip(problem.parameter_labels, map(str, problem.p), strict=True)),

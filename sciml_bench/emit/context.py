@@ -16,13 +16,14 @@ from sciml_bench.emit.targets import TARGETS, Target
 from sciml_bench.spec.language.operators import ARRAY_OPERATORS, Item, Node
 from sciml_bench.spec.language.rebuilding import rebuilt, replaced
 from sciml_bench.spec.language.shapes import Shape
-from sciml_bench.spec.model import Parameter, Problem, symbol, to_double
+from sciml_bench.spec.model import Problem, symbol, to_double
+from sciml_bench.spec.quantities import Parameter
 
 _RESERVED = {
     "t", "y", "p", "ys", "dy", "np", "jnp", "torch", "tf", "math", "sparse", "abs", "rhs", "loss", "jacobian",
     "parameter_jacobian", "linearised", "f", "j", "f_p", "loss_gradient", "explicit_terms", "implicit_terms",
     "laplacian", "solve_tridiagonal", "N_STATES", "N_PARAMETERS", "LOSS_SCALE", "LOSS_TARGET", "as_matrix",
-    "spread", "J", "nn", "eqx", "jax", "gradient_of", "divergence", "events", "event_slopes", "EVENTS",
+    "spread", "J", "nn", "eqx", "jax", "gradient_of", "divergence", "events", "event_slopes", "EVENTS", "residual",
 }  # fmt: skip
 
 _RESERVED_AROUND = {

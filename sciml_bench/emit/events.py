@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sympy
 
 from sciml_bench.emit.context import Context, parameter_symbols
-from sciml_bench.emit.symbolic.statements import straight_line
+from sciml_bench.emit.values import values_body, values_function
 from sciml_bench.errors import UsageError
 from sciml_bench.spec.event import Event
 from sciml_bench.spec.language.operators import Node
@@ -52,30 +52,6 @@ def _after(context: Context, event: Event) -> list[Node]:
     return [event.reset.get(state.name, symbol(state.name)) for state in context.problem.states]
 
 
-def values_function(context: Context, name: str, outputs: Sequence[Node]) -> str:
-    """``name(t, y, p)``, the values of some expressions of states, time and parameters."""
-    lines, codes = _body(context, [context.resolve(expr) for expr in outputs])
-    returned = f"({', '.join(codes)}{',' * (len(codes) == 1)})" if context.target.floats else _stacked(context, codes)
-    return "\n".join([f"def {name}(t, y, p):", *lines, f"    return {returned}", ""])
-
-
-def _stacked(context: Context, codes: Sequence[str]) -> str:
-    return context.target.stack.format(", ".join(codes)) if codes else context.target.array.format("()")
-
-
-def _body(context: Context, outputs: Sequence[Node]) -> tuple[list[str], list[str]]:
-    """The lines that compute what outputs share, and the code of each output."""
-    named = [(symbol(item.name), context.resolve(item.expr)) for item in context.problem.definitions]
-    program = straight_line(named, outputs).needed()
-    used = {s for e in (*(item.expr for item in program.statements), *program.outputs) for s in e.free_symbols}
-    printer = context.printer()
-    lines = [*context.unpack_parameters(used), *context.unpack_state(used)]
-    for statement in program.statements:
-        printer.shapes[statement.symbol] = printer.shape(statement.expr)
-        lines.append(f"    {printer.code(statement.symbol)} = {printer.code(statement.expr)}")
-    return lines, [printer.component(output) for output in program.outputs]
-
-
 def _slopes(context: Context, name: str, outputs: Sequence[Node]) -> str:
     """Derivatives by the state, the time and the parameters, as three arrays."""
     problem, plain = context.problem, _without_definitions(context)
@@ -83,7 +59,7 @@ def _slopes(context: Context, name: str, outputs: Sequence[Node]) -> str:
     axes = (states, [symbol("t")], parameter_symbols(problem))
     values = [context.resolve(expr).xreplace(plain) for expr in outputs]
     entries = [[[_slope(context, value, x) for x in axis] for value in values] for axis in axes]
-    lines, codes = _body(context, [entry for table in entries for row in table for entry in row])
+    lines, codes = values_body(context, [entry for table in entries for row in table for entry in row])
     returned: list[str] = []
     for table in entries:
         rows, codes = codes[: sum(map(len, table))], codes[sum(map(len, table)) :]

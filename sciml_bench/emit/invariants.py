@@ -7,7 +7,8 @@ from dataclasses import replace
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.networks import network_arguments
 from sciml_bench.emit.symbolic.statements import straight_line
-from sciml_bench.spec.model import Definition, Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
+from sciml_bench.spec.quantities import Definition
 
 
 def as_definitions(problem: Problem) -> tuple[Problem, tuple[str, ...]]:

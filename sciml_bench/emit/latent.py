@@ -17,8 +17,9 @@ from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.trajectory_data import data_names, each_time, is_batch
 from sciml_bench.spec.given import Given
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import State, symbol, to_double
+from sciml_bench.spec.model import symbol, to_double
 from sciml_bench.spec.network import Network
+from sciml_bench.spec.quantities import State
 
 
 def latent_sources(context: Context, gradients: bool = True) -> list[str]:

@@ -16,7 +16,8 @@ from sciml_bench.spec.language.operators import (
     Shift,
     TridiagonalSolve,
 )
-from sciml_bench.spec.model import Grid, to_double
+from sciml_bench.spec.model import to_double
+from sciml_bench.spec.quantities import Grid
 
 _CONCATENATE = {
     "numpy": "np.concatenate(({}), axis={})",

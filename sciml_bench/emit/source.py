@@ -24,10 +24,10 @@ from sciml_bench.emit.loss import loss_source
 from sciml_bench.emit.networks import IMPORTS, network_arguments, network_sources
 from sciml_bench.emit.numba.scalars import numba_functions, refuse_arrays
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
-from sciml_bench.emit.residual import residual_sources
 from sciml_bench.emit.symbolic.elementary import in_elementary_functions
 from sciml_bench.emit.symbolic.statements import Program, straight_line
 from sciml_bench.emit.targets import TARGETS
+from sciml_bench.emit.values import values_function
 from sciml_bench.errors import UsageError
 from sciml_bench.spec.language.noise import parts
 from sciml_bench.spec.language.operators import Node, TridiagonalSolve
@@ -40,7 +40,7 @@ SPLIT_TARGETS = ("jax",)
 NUMBER_BY_NUMBER: Mapping[str, Callable[[Context], list[str]]] = {
     "numba": numba_functions,
     "python": lambda context: [in_place_function(context)],
-    "casadi": lambda context: [_right_hand_side(context, "rhs", context.problem.equations), *residual_sources(context)],
+    "casadi": lambda context: _casadi_functions(context),
     "diffsl": diffsl_functions,
 }
 
@@ -64,7 +64,7 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     ``derivative(t, y, dy, p)``, ``jacobian``, ``augmented`` and ``augmented_jacobian``, or of vectors and fields those
     of :mod:`.numba.fields`; plain Python's have ``f(dy, y, p, t)``, in the place of all functions but the loss, and
     DiffSL's a text, see :mod:`.diffsl`. CasADi's take its symbols, and of
-    algebraic equations have ``residual(t, y, p)``, see :mod:`.residual`. Julia's is another kind of module, see
+    algebraic equations have ``residual(t, y, p)``, which the last states make zero. Julia's is another kind of module:
     :func:`~sciml_bench.emit.julia.julia_source`. Without ``gradients`` NumPy's modules have no derivatives but
     ``jacobian``.
 
@@ -118,6 +118,13 @@ def source(problem: Problem, target: str, *, gradients: bool = True) -> str:
     return "\n\n".join([_header(context), *_operators(context), *context.matrix_lines(), *functions]).rstrip() + "\n"
 
 
+def _casadi_functions(context: Context) -> list[str]:
+    functions = [_right_hand_side(context, "rhs", context.problem.equations)]
+    if context.problem.algebraic:
+        functions.append(values_function(context, "residual", list(context.problem.algebraic.values())))
+    return functions
+
+
 def invariants_source(problem: Problem) -> str:
     """A NumPy module whose ``invariants(t, y, p)`` has the values of the problem's invariants at one state; ``ZERO``
     names the residuals of algebraic equations. Empty without invariants; others are left out if the initial state is
@@ -126,9 +133,7 @@ def invariants_source(problem: Problem) -> str:
     kept = problem.residuals if problem.latent else problem.invariants
     if not kept:
         return ""
-    states = tuple(replace(state, start=None) for state in problem.states)
-    plain = replace(problem, invariants=kept, states=states, encoding=()) if problem.latent else problem
-    reduced, names = as_definitions(in_elementary_functions(plain))
+    reduced, names = as_definitions(in_elementary_functions(replace(problem, invariants=kept)))
     context = Context.of(reduced, TARGETS["numpy"])
     named = f"INVARIANTS = {tuple(kept)!r}\nZERO = {tuple(problem.residuals)!r}\n"
     functions = [named, invariants_function(context, names), *(network_sources(context) if problem.networks else [])]

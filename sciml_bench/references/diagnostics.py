@@ -25,7 +25,8 @@ from sciml_bench.record.probe import Probed
 from sciml_bench.record.text import counted
 from sciml_bench.references.probe import Span, is_finite, probed, spans
 from sciml_bench.spec.language.removable import without_removable_points
-from sciml_bench.spec.model import Parameter, Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
+from sciml_bench.spec.quantities import Parameter
 
 Vector = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from flint import arb
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Problem, symbol, to_double
+from sciml_bench.spec.model import Problem, symbol, to_double, written_out
 
 
 def refuse_singular(problem: Problem, rows: Sequence[Sequence[arb]]) -> None:
-    """Refuse a solution, (n_times, n_states) at the saved times, along which the determinant changes its sign.
+    """Refuse a solution, (n_times, n_states), along which the determinant has not the same sign at all saved times.
 
     Raises:
         ReferenceFailure: it does, or is zero at a saved time.
@@ -43,13 +43,11 @@ def refuse_singular(problem: Problem, rows: Sequence[Sequence[arb]]) -> None:
 
 def _entries(problem: Problem) -> dict[tuple[int, int], Node]:
     """The entries of the Jacobian that are not zero, in terms of states, parameters and time."""
-    written_out: dict[Node, Node] = {}
-    for item in problem.declared_definitions:
-        written_out[symbol(item.name)] = item.expr.xreplace(written_out)
+    known = written_out(problem.declared_definitions)
     found: dict[tuple[int, int], Node] = {}
     for i, residual in enumerate(problem.algebraic.values()):
         for j, name in enumerate(problem.algebraic):
-            entry = sympy.diff(residual.xreplace(written_out), symbol(name))
+            entry = sympy.diff(residual.xreplace(known), symbol(name))
             if entry != 0:
                 found[i, j] = entry
     return found

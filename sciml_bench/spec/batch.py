@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sciml_bench.spec.model import State
+    from sciml_bench.spec.quantities import State
 
 
 MAX_BATCH = 1_000_000

@@ -27,8 +27,9 @@ from sciml_bench.spec.language.functions import operators
 from sciml_bench.spec.language.matrix import Matrices
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.literature import Source
-from sciml_bench.spec.model import Parameter, Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
 from sciml_bench.spec.network import Network
+from sciml_bench.spec.quantities import Parameter
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables import saved_times
 from sciml_bench.spec.tables.algebraic import declare_algebraic, load_algebraic, refuse_residuals

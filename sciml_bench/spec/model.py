@@ -23,68 +23,10 @@ from sciml_bench.spec.language.operators import NetworkDivergence, NetworkGradie
 from sciml_bench.spec.language.shapes import Shape
 from sciml_bench.spec.literature import Published, PublishedGradient, Source
 from sciml_bench.spec.network import Network
+from sciml_bench.spec.quantities import Definition, Grid, Parameter, State
 
 if TYPE_CHECKING:
     from sciml_bench.spec.tables.control import Control
-
-
-@dataclass(frozen=True)
-class Grid:
-    """One axis. Point i has the coordinate ``first + (last - first) i / (points - 1)``; operators divide by ``step``.
-
-    ``boundary`` is ``periodic``, ``neumann`` (the outermost value is repeated) or ``dirichlet`` (``boundary_value``).
-    """
-
-    name: str
-    points: int
-    first: Node
-    last: Node
-    step: Node
-    boundary: str
-    boundary_value: Node
-
-    def coordinate(self, i: int) -> Node:
-        """The exact coordinate of point i."""
-        return self.first + (self.last - self.first) * sympy.Rational(i, max(self.points - 1, 1))
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A named quantity with exact, flat values: a parameter, or a vector among the constants.
-
-    A fit may take the logarithm of a parameter as its variable: ``scale`` is then ``log`` or ``log10``. Equations and
-    gradients take the parameter itself.
-    """
-
-    name: str
-    shape: Shape
-    values: tuple[Node, ...]
-    scale: str = "linear"
-
-
-@dataclass(frozen=True)
-class State:
-    """One state: a scalar, a vector or a field. ``initial``, ``scale`` and ``atol_scale`` are flat, in C order.
-
-    ``scale`` is the typical size, which the default loss divides by; the absolute tolerance of component i is the
-    point's ``atol`` times ``atol_scale[i]``. Where the initial value follows from theta or from data of the trajectory,
-    ``start`` is its expression, ``start_text`` as in the file, and ``initial`` holds zeros, or of an algebraic variable
-    the value at the parameters of the file.
-    """
-
-    name: str
-    shape: Shape
-    grids: tuple[str, ...]
-    initial: tuple[Node, ...]
-    scale: tuple[float, ...]
-    atol_scale: tuple[float, ...]
-    start: Node | None = None
-    start_text: str = ""
-
-    @property
-    def size(self) -> int:
-        """Number of components."""
-        return len(self.initial)
 
 
 @dataclass(frozen=True)
@@ -134,16 +76,6 @@ class Loss:
     def target_at(self, k: int) -> tuple[float, ...]:
         """The target at saved time k."""
         return self.data[k] if self.data else self.target
-
-
-@dataclass(frozen=True)
-class Definition:
-    """An intermediate quantity, evaluated before the equations; ``text`` as in the file, if messages need it."""
-
-    name: str
-    shape: Shape
-    expr: Node
-    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -360,7 +292,12 @@ class Problem:
     def at_numbers(self) -> Problem:
         """The problem whose algebraic variables start at numbers, for solvers that make initial values consistent."""
         states = tuple(replace(state, start=None) if state.name in self.algebraic else state for state in self.states)
-        return replace(self, states=states, encoding=tuple(item for item in self.encoding if "__" not in item.name))
+        return replace(self, states=states, encoding=self.declared_encoding)
+
+    @property
+    def declared_encoding(self) -> tuple[Definition, ...]:
+        """The encoding of the file, without what makes initial values of algebraic variables consistent."""
+        return tuple(item for item in self.encoding if "__" not in item.name)
 
     @property
     def declared_definitions(self) -> tuple[Definition, ...]:
@@ -396,6 +333,14 @@ class Problem:
 def symbol(name: str) -> Symbol:
     """Return the SymPy symbol of a name of a problem."""
     return Symbol(name, real=True)
+
+
+def written_out(definitions: Iterable[Definition]) -> dict[Node, Node]:
+    """Each definition, by its symbol, with the ones before it written out."""
+    found: dict[Node, Node] = {}
+    for item in definitions:
+        found[symbol(item.name)] = item.expr.xreplace(found)
+    return found
 
 
 def labels(name: str, shape: Shape) -> list[str]:

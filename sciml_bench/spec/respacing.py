@@ -9,7 +9,8 @@ import sympy
 
 from sciml_bench.errors import UsageError
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Grid, Problem
+from sciml_bench.spec.model import Problem
+from sciml_bench.spec.quantities import Grid
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

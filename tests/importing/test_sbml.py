@@ -13,7 +13,6 @@ from importing.sbml_models import (
     TIME,
     apply,
     compartment,
-    event,
     math,
     of,
     parameter,
@@ -34,7 +33,6 @@ from sciml_bench.importing.importer import of_sbml
 from sciml_bench.importing.problem_text import written
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.spec import load_problem
-from sciml_bench.spec.model import Problem
 
 
 @pytest.fixture(autouse=True)
@@ -52,13 +50,6 @@ def slopes(path: Path, t: float = 0.0, **values: float) -> dict[str, float]:
     model, _ = equations_of(path, (0.0, 1.0))
     file = written(model)
     return dict(zip(model.states, file.value({"t": t, **model.parameters, **values}), strict=True))
-
-
-def loaded(*lists: str, folder: Path) -> Problem:
-    """The problem of a model of these lists, from 0 to 1."""
-    path = folder / "problem.toml"
-    path.write_text(of_sbml(write(folder / "m.xml", *lists), (0.0, 1.0))[0], encoding="utf-8")
-    return load_problem(path)
 
 
 def initial(path: Path, **parameters: float) -> dict[str, float]:
@@ -199,10 +190,6 @@ def test_functions_of_mathml(tmp_path: Path, formula: str, value: float):
     assert slopes(path, x=1.0)["x"] == pytest.approx(value, rel=1e-14)
 
 
-ONE = "<cn> 1 </cn>"
-AFTER = apply("gt", TIME, 0.3)
-
-
 _DELAY = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/delay">delay</csymbol>'
 DELAY = f"<apply>{_DELAY}<ci> A </ci><cn> 1 </cn></apply>"
 ALGEBRAIC = f"<algebraicRule>{math(apply('minus', 'A', 1))}</algebraicRule>"
@@ -215,27 +202,6 @@ def nested(depth: int) -> str:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "a delayed event": ((*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, f"<delay>{math(ONE)}</delay>"))),
-                        "'e': it has a delay"),
-    "an event of priority": (
-        (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, f"<priority>{math(ONE)}</priority>"))),
-        "'e': it has a priority",
-    ),
-    "a trigger of two comparisons": (
-        (*DECAY, BREAKS, of("Events", event("e", apply("and", AFTER, apply("lt", "A", 1)), {"A": 1}))),
-        "'e': its trigger is not a single comparison",
-    ),
-    "an event at the start": (
-        (*DECAY, BREAKS, of("Events", event("e", apply("geq", TIME, 0), {"A": 1}, initial="false"))),
-        "'e': it happens at the start",
-    ),
-    "an event that may happen at the start": (
-        (*DECAY, BREAKS, of("Events", event("e", apply("lt", "A", 5), {"A": 1}, initial="false"))),
-        "'e': its trigger counts as false before the start",
-    ),
-    "an event that sets a reaction": (
-        (*DECAY, BREAKS, of("Events", event("e", AFTER, {"r": 1}))), "assigns to 'r'",
-    ),
     "delay": ((*DECAY, of("Reactions", reaction("r", "A", "", DELAY))), "'delay' has no counterpart"),
     "algebraic rule": ((*DECAY, of("Rules", ALGEBRAIC)), "algebraic"),
     "nothing changes": (DECAY, "nothing in the model changes"),
@@ -415,59 +381,3 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     ):
         assert main(words) == exit_codes.USAGE
         assert message in capsys.readouterr().err
-
-
-def test_an_event_at_a_time_is_scheduled(tmp_path: Path):
-    events = of("Events", event("dose", AFTER, {"A": apply("plus", "A", "k")}))
-    problem = loaded(*DECAY, BREAKS, events, folder=tmp_path)
-    (dose,) = problem.events
-    assert (dose.name, [float(t) for t in dose.at], str(dose.reset["A"])) == ("dose", [0.3], "A + k")
-
-
-@pytest.mark.parametrize(
-    ("trigger", "when", "direction"),
-    [
-        (apply("lt", "A", "k"), "A - k", -1),
-        (apply("leq", "A", "k"), "A - k", -1),
-        (apply("gt", "A", "k"), "A - k", 1),
-        (apply("geq", TIME, "k"), "-k + t", 1),
-    ],
-)
-def test_a_trigger_is_what_passes_zero_when_it_becomes_true(tmp_path: Path, trigger: str, when: str, direction: int):
-    problem = loaded(*DECAY, BREAKS, of("Events", event("e", trigger, {"A": 2})), folder=tmp_path)
-    assert [(str(e.when), e.direction) for e in problem.events] == [(when, direction)]
-
-
-def test_a_parameter_that_an_event_changes_is_a_state(tmp_path: Path):
-    quantities = of("Parameters", parameter("k", 3), parameter("on", 1, False))
-    rates = of("Reactions", reaction("r", "A", "", apply("times", "k", "A", "on")))
-    problem = loaded(C, DECAY[1], quantities, rates, of("Events", event("e", AFTER, {"on": 0})), folder=tmp_path)
-    assert problem.state_labels == ("on", "A")
-    assert problem.equations["on"] == 0
-    assert [p.name for p in problem.parameters] == ["k"]
-    assert problem.states[0].initial == (1,)
-
-
-def test_a_concentration_that_is_kept_as_an_amount_jumps_by_the_size_after_the_event(tmp_path: Path):
-    changing = of("Compartments", compartment("c", 2, False))
-    events = of("Events", event("e", AFTER, {"c": 4, "A": 10}))
-    problem = loaded(changing, *DECAY[1:], BREAKS, events, folder=tmp_path)
-    assert {name: float(value) for name, value in problem.events[0].reset.items()} == {"c": 4, "A_amount": 40}
-
-
-def test_events_that_never_happen_are_left_out_with_a_note(tmp_path: Path):
-    late, past = event("late", apply("gt", TIME, 7), {"A": 1}), event("past", apply("lt", TIME, 0.5), {"A": 1})
-    path = write(tmp_path / "m.xml", *DECAY, BREAKS, of("Events", late, past))
-    text, notes = of_sbml(path, (0.0, 1.0))
-    assert "[events" not in text
-    assert sorted(note for note in notes if "never happens" in note) == [
-        "event 'late' never happens in the time span, and is left out",
-        "event 'past' never happens in the time span, and is left out",
-    ]
-
-
-def test_saved_times_keep_clear_of_events(tmp_path: Path):
-    """Twenty times from 0 to 1 would have one at 0.3."""
-    problem = loaded(*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1})), folder=tmp_path)
-    assert len(problem.save_times) == 21
-    assert float(problem.events[0].at[0]) not in map(float, problem.save_times)

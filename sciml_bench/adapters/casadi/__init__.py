@@ -30,9 +30,9 @@ def compiler() -> str | None:
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    # IDAS makes initial values consistent.
-    latent = facts.latent and not (facts.consistent and cell.method == "idas")
-    if facts.arrays or latent or facts.controlled or facts.n_weights:
+    if facts.consistent and cell.method != "idas":
+        return "of CasADi's integrators IDAS alone makes initial values consistent"
+    if facts.arrays or (facts.latent and not facts.consistent) or facts.controlled or facts.n_weights:
         return "code for CasADi is written number by number, which vectors, fields and networks are too large for"
     if facts.batch > 1:
         return "the CasADi adapter takes one trajectory at a time"

@@ -32,8 +32,11 @@ def solution(
         if residual is not None:
             equations |= {"z": z, "alg": ca.densify(residual(inside, y, p))}
         integrator = ca.integrator(f"part_{number}", plugin, equations, start, np.asarray(times), options)
-        ends = integrator(x0=state[:n], z0=state[n:], p=parameters)
-        states = ca.vertcat(ends["xf"], ends["zf"])
+        if residual is None:
+            states = integrator(x0=state, p=parameters)["xf"]
+        else:
+            ends = integrator(x0=state[:n], z0=state[n:], p=parameters)
+            states = ca.vertcat(ends["xf"], ends["zf"])
         saved.append(states[:, :n_saved])
         state = states[:, -1]
     return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])

@@ -29,7 +29,8 @@ from sciml_bench.spec.language.operators import (
     TridiagonalSolve,
 )
 from sciml_bench.spec.language.shapes import Shape, shape_of
-from sciml_bench.spec.model import Definition, Problem, symbol, to_double
+from sciml_bench.spec.model import Problem, symbol, to_double
+from sciml_bench.spec.quantities import Definition
 
 _REFUSED = (TridiagonalSolve, IndexedSum, At)
 _NAMES = {"Shift": "shifted", "MatrixProduct": "product", "MatrixOf": "product", "ControlSlope": "slope"}

@@ -23,7 +23,7 @@ from sciml_bench.spec.language.operators import (
     Shift,
 )
 from sciml_bench.spec.language.shapes import Shape
-from sciml_bench.spec.model import Grid
+from sciml_bench.spec.quantities import Grid
 
 Places = tuple[Place, ...]
 Names = dict[Symbol, str]

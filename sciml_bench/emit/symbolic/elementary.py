@@ -10,7 +10,8 @@ from sympy import Function
 from sciml_bench.emit.symbolic.statements import needed
 from sciml_bench.spec.language.operators import Item, Node
 from sciml_bench.spec.language.removable import without_removable_points, written_out
-from sciml_bench.spec.model import Definition, Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
+from sciml_bench.spec.quantities import Definition
 
 
 def in_elementary_functions(problem: Problem) -> Problem:

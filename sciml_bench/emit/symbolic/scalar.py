@@ -37,8 +37,9 @@ from sciml_bench.spec.language.operators import (
     Where,
 )
 from sciml_bench.spec.language.shapes import Shape, shape_of
-from sciml_bench.spec.model import Definition, Problem, symbol
+from sciml_bench.spec.model import Problem, symbol
 from sciml_bench.spec.network import Layer, Network
+from sciml_bench.spec.quantities import Definition
 
 Index = tuple[int, ...]
 

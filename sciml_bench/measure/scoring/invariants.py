@@ -21,7 +21,7 @@ class Invariants:
         # The text is printed from a checked expression tree; no string of a problem file reaches it.
         exec(compile(task.invariants, "<emitted invariants>", "exec"), self._namespace)
         self._names: tuple[str, ...] = self._namespace["INVARIANTS"]
-        self._is_zero = np.array([name in self._namespace.get("ZERO", ()) for name in self._names])
+        self._is_zero = np.array([name in self._namespace["ZERO"] for name in self._names])
         p = np.array(numbers.p)
         arguments = self._namespace["arguments"](p) if "arguments" in self._namespace else (numbers.p,)
         function: Callable[..., FloatArray] = self._namespace["invariants"]

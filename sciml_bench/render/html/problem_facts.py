@@ -20,7 +20,7 @@ from sciml_bench.render.html.problem_view import Code, Formula, ProblemFacts
 if TYPE_CHECKING:
     from sciml_bench.models.model import Model
     from sciml_bench.spec import Problem
-    from sciml_bench.spec.model import Grid
+    from sciml_bench.spec.quantities import Grid
 
 
 # Longer lists of numbers are cut; `describe --json` has them all.
@@ -66,8 +66,7 @@ def problem_facts(
         grids=tuple(map(_grid_text, problem.grids)),
         definitions=tuple(
             Formula(mathml.definition(problem, item.name, item.expr), f"{item.name} = {item.expr}")
-            for item in (*problem.encoding, *problem.declared_definitions)
-            if "__" not in item.name
+            for item in (*problem.declared_encoding, *problem.declared_definitions)
         ),
         equations=tuple(Formula(mathml.equation(problem, name), texts.get(name, name)) for name in problem.equations),
         parameters=tuple(

@@ -26,7 +26,8 @@ from sciml_bench.spec.language.operators import (
     TridiagonalSolve,
 )
 from sciml_bench.spec.language.shapes import broadcast, describe
-from sciml_bench.spec.model import Grid, Parameter, symbol
+from sciml_bench.spec.model import symbol
+from sciml_bench.spec.quantities import Grid, Parameter
 
 Operators = dict[str, Callable[[Call], Typed]]
 

@@ -16,7 +16,8 @@ from sympy import Symbol
 
 from sciml_bench.spec.keys import EXPRESSION, NUMBERS, Key, Table, number_key
 from sciml_bench.spec.language.operators import Floor, Item, Node, Where
-from sciml_bench.spec.model import Definition, Parameter, State, symbol, to_double
+from sciml_bench.spec.model import symbol, to_double, written_out
+from sciml_bench.spec.quantities import Definition, Parameter, State
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables.consistent import NotConsistent, consistent_values
 from sciml_bench.spec.tables.declarations import scale_of
@@ -66,9 +67,6 @@ def declare_algebraic(reader: Reader) -> dict[str, dict[str, Any]]:
         if len(tables) > MAX_ALGEBRAIC:
             message = f"there are {len(tables)} algebraic equations; at most {MAX_ALGEBRAIC} are taken."
             raise document.error(message, table)
-        for key in ("scale", "atol_scale"):
-            if key in data:
-                reader.constants(data[key] if isinstance(data[key], list) else [data[key]], table, key)
         reader.declare(name, table, None)
     return tables
 
@@ -157,12 +155,10 @@ def _refuse_unsuited(
 
 def _smooth(reader: Reader, residuals: Mapping[str, Node], definitions: Sequence[Definition]) -> list[Node]:
     """The expressions in terms of states, parameters and time alone; branches are refused."""
-    written_out: dict[Symbol, Node] = {}
-    for item in definitions:
-        written_out[symbol(item.name)] = item.expr.xreplace(written_out)
+    known = written_out(definitions)
     found: list[Node] = []
     for name, residual in residuals.items():
-        plain = residual.xreplace(written_out)
+        plain = residual.xreplace(known)
         if plain.has(Where, Floor, sympy.sign, sympy.Abs):
             cure = "Its variable would jump, or have a kink, where the equation branches."
             raise reader.document.error(
@@ -222,9 +218,9 @@ def _nears(reader: Reader, tables: Mapping[str, dict[str, Any]]) -> list[Node]:
 
 
 def _state(reader: Reader, name: str, data: dict[str, Any], initial: Node, start: Node | None) -> State:
-    scale = scale_of(reader, name, data, "scale", 1, None, f"algebraic.{name}")
+    scale = scale_of(reader, name, data, "scale", 1, None, "algebraic")
     return State(
         name=name, shape=(), grids=(), initial=(initial,), scale=scale,
-        atol_scale=scale_of(reader, name, data, "atol_scale", 1, scale, f"algebraic.{name}"), start=start,
+        atol_scale=scale_of(reader, name, data, "atol_scale", 1, scale, "algebraic"), start=start,
         start_text="" if start is None else f"{to_double(initial):.12g}, from 0 = {data['equation']}",
     )  # fmt: skip

@@ -8,7 +8,8 @@ from sciml_bench.spec.batch import MAX_BATCH, ONE, Batch
 from sciml_bench.spec.given import Given
 from sciml_bench.spec.keys import TEXTS, Key, Table, Whole, number_key, seed_key
 from sciml_bench.spec.language.operators import ARRAY_OPERATORS, ControlSlope, MatrixOf, NetworkOutput
-from sciml_bench.spec.model import Problem, State, to_double
+from sciml_bench.spec.model import Problem, to_double
+from sciml_bench.spec.quantities import State
 from sciml_bench.spec.reader import Reader
 
 SIZE, SEED = Whole("size", 1, MAX_BATCH, required=True), seed_key()

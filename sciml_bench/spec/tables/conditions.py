@@ -13,7 +13,8 @@ from sciml_bench.spec.given import Given
 from sciml_bench.spec.keys import CSV, Key, Table
 from sciml_bench.spec.language.expression import ExpressionError, Typed, parse
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import State, symbol, to_double
+from sciml_bench.spec.model import symbol, to_double
+from sciml_bench.spec.quantities import State
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.table import Line, read_cells, table_name
 

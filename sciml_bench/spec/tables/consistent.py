@@ -11,7 +11,8 @@ from sympy import Symbol
 
 from sciml_bench.spec.discontinuities.balls import bits, value
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Definition, State, symbol
+from sciml_bench.spec.model import symbol
+from sciml_bench.spec.quantities import Definition, State
 from sciml_bench.spec.tables.elimination import NotFinite, solved
 from sciml_bench.spec.tables.values import BITS, rational, value_at
 
@@ -116,7 +117,9 @@ def _corrected(
             added += [Definition(f"{name.name}__start{k}", (), expr) for name, expr in values.items()]
             values = {name: symbol(f"{name.name}__start{k}") for name in root}
         for item in added:
-            known[symbol(item.name)] = value_at(item.expr, known) or sympy.S.Zero
+            if (found := value_at(item.expr, known)) is None:
+                raise NotFinite(0)
+            known[symbol(item.name)] = found
         definitions += added
     return definitions, values
 
@@ -157,14 +160,14 @@ def _newton(equations: Sequence[Node], names: Sequence[Symbol], near: Sequence[N
         limits = (_LONGEST_STEP * (1 + abs(value)) / abs(one) for value, one in zip(values, step, strict=True) if one)
         share, best = min([sympy.S.One, *limits]), max(map(abs, residuals))
         for _ in range(_HALVINGS):
-            tried = [value_at(value + share * one, {}) for value, one in zip(values, step, strict=True)]
-            reached = _all_at(equations, names, tried)
-            if reached is not None and max(map(abs, reached)) < best:
+            tried = _all_at([value + share * one for value, one in zip(values, step, strict=True)], (), ())
+            reached = None if tried is None else _all_at(equations, names, tried)
+            if tried is not None and reached is not None and max(map(abs, reached)) < best:
+                values, residuals, before = tried, reached, longest
                 break
             share /= 2
         else:
             break
-        values, residuals, before = tried, reached, longest
         if any(abs(value) > _FARTHEST for value in values):
             raise _not_found(names, "Newton's method goes to infinity")
     raise _not_found(names, "Newton's method does not come near a simple root")

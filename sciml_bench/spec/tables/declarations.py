@@ -13,7 +13,8 @@ from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXTS, Choice, 
 from sciml_bench.spec.language.expression import Typed
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.language.shapes import Shape
-from sciml_bench.spec.model import Grid, Parameter, State, symbol, to_double
+from sciml_bench.spec.model import symbol, to_double
+from sciml_bench.spec.quantities import Grid, Parameter, State
 from sciml_bench.spec.reader import MAX_COMPONENTS, Reader
 
 POINTS = Whole("points", 3, MAX_COMPONENTS, required=True)
@@ -271,7 +272,9 @@ def scale_of(
     if key not in data:
         return default if default is not None else (1.0,) * size
     given = data[key] if isinstance(data[key], list) else [data[key]]
-    values = tuple(to_double(value) for value in reader.constants(given, table, name))
+    values = tuple(to_double(value) for value in reader.constants(given, f"{table}.{name}", key))
     if len(values) not in (1, size) or not all(value > 0 for value in values):
-        raise reader.document.error(f"'{key}' of '{name}' must be positive: one number, or {size}.", table, name)
+        raise reader.document.error(
+            f"'{key}' of '{name}' must be positive: one number, or {size}.", f"{table}.{name}", key
+        )
     return values if len(values) == size else values * size

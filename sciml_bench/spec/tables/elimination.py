@@ -10,7 +10,8 @@ import numpy as np
 import sympy
 
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Definition, symbol
+from sciml_bench.spec.model import symbol
+from sciml_bench.spec.quantities import Definition
 from sciml_bench.spec.tables.values import value_at
 
 _LARGEST = sympy.Rational(sys.float_info.max)

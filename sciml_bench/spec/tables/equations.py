@@ -11,7 +11,7 @@ import sympy
 from sciml_bench.spec.language.expression import Call, ExpressionError, Scope, Typed
 from sciml_bench.spec.language.matrix import Matrices
 from sciml_bench.spec.language.operators import At, IndexedSum, Node
-from sciml_bench.spec.model import Definition, State
+from sciml_bench.spec.quantities import Definition, State
 from sciml_bench.spec.reader import Reader
 
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9_]*)(?:\[([a-z])\])?")

@@ -10,7 +10,8 @@ from sciml_bench.record.text import printable
 from sciml_bench.spec.event import DIRECTIONS, Event
 from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, Choice, Key, Table
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import Definition, State, to_double
+from sciml_bench.spec.model import to_double
+from sciml_bench.spec.quantities import Definition, State
 from sciml_bench.spec.reader import Reader
 
 DIRECTION = Choice("direction", tuple(DIRECTIONS), "direction", "both")

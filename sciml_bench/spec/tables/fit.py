@@ -12,7 +12,8 @@ from sympy import Symbol
 
 from sciml_bench.spec.given import Given
 from sciml_bench.spec.language.operators import Item, Node, Stack
-from sciml_bench.spec.model import Loss, State, symbol, to_double
+from sciml_bench.spec.model import Loss, symbol, to_double
+from sciml_bench.spec.quantities import State
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables.loss_at_start import at_start, with_start
 from sciml_bench.spec.tables.observables import LIKELIHOOD, Measurement, Observable

@@ -10,7 +10,8 @@ from sciml_bench.spec.keys import CSV, TEXTS, Key, Table
 from sciml_bench.spec.language.expression import Typed
 from sciml_bench.spec.language.operators import Dot, Item, NetworkOutput, Node, Operator, Total, Where
 from sciml_bench.spec.language.shapes import Shape, shape_of
-from sciml_bench.spec.model import Definition, Problem, labels, symbol
+from sciml_bench.spec.model import Problem, labels, symbol
+from sciml_bench.spec.quantities import Definition
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.table import read_table, table_name
 

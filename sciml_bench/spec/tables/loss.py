@@ -11,7 +11,8 @@ from sciml_bench.spec.keys import CSV, EXPRESSION, NUMBERS, TEXT, Choice, Key, T
 from sciml_bench.spec.language.expression import Scope
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.language.shapes import Shape, describe
-from sciml_bench.spec.model import Loss, State, labels, to_double
+from sciml_bench.spec.model import Loss, labels, to_double
+from sciml_bench.spec.quantities import State
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.table import read_table, table_name
 from sciml_bench.spec.tables.fit import SQUARES

@@ -9,7 +9,8 @@ from itertools import product
 import sympy
 
 from sciml_bench.spec.language.operators import Item, Node
-from sciml_bench.spec.model import Loss, State, symbol
+from sciml_bench.spec.model import Loss, symbol
+from sciml_bench.spec.quantities import State
 from sciml_bench.spec.reader import Reader
 
 

@@ -11,7 +11,8 @@ from sciml_bench.spec.keys import A_NUMBER, CSV, NUMBERS, TEXT, Choice, Key, Tab
 from sciml_bench.spec.language.expression import Scope
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.language.rebuilding import Size
-from sciml_bench.spec.model import Definition, symbol, to_double
+from sciml_bench.spec.model import symbol, to_double
+from sciml_bench.spec.quantities import Definition
 from sciml_bench.spec.reader import Reader
 from sciml_bench.spec.tables.measurements import LongTable, Measurement, of_block
 
