@@ -194,8 +194,9 @@ def test_a_solution_that_becomes_infinite_is_a_typed_failure(library, method):
 
 
 @pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
-def test_scripts_run_and_agree(library, capsys, sensitivity):
-    text = script_of_cell("hires", ["casadi", "cvodes_bdf", sensitivity, "eager"], 1e-6)
+@pytest.mark.parametrize(("name", "method"), [("hires", "cvodes_bdf"), ("akzo-nobel-dae", "idas")])
+def test_scripts_run_and_agree(library, capsys, name, method, sensitivity):
+    text = script_of_cell(name, ["casadi", method, sensitivity, "eager"], 1e-6)
     exec(compile(text, "script", "exec"), {"__name__": "__main__"})
     shown = capsys.readouterr().out
     assert float(shown.partition("relative error of the gradient ")[2].split()[0]) < 1e-4
@@ -225,18 +226,33 @@ x = "-k*z*x"
 """
 
 
-@pytest.mark.parametrize("method", ["idas", "cvodes_bdf"])
-@pytest.mark.parametrize("name", ["robertson-dae", "pendulum-dae"])
-def test_algebraic_equations_are_solved_as_they_are_or_by_what_follows(library: Any, name: str, method: str):
-    program = build(catalog_task(name, "casadi", method, "forward", "eager"))
+@pytest.mark.parametrize(
+    ("name", "method", "sensitivity"),
+    [
+        ("robertson-dae", "idas", "forward"),
+        ("robertson-dae", "cvodes_bdf", "forward"),
+        ("pendulum-dae", "idas", "forward"),
+        ("pendulum-dae", "idas", "adjoint"),
+        ("pendulum-dae", "cvodes_bdf", "forward"),
+        ("akzo-nobel-dae", "idas", "adjoint"),
+    ],
+)
+def test_algebraic_equations_are_solved_as_they_are_or_by_what_follows(
+    library: Any, name: str, method: str, sensitivity: str
+):
+    program = build(catalog_task(name, "casadi", method, sensitivity, "eager"))
     assert gradient_error(name, program, Point(1e-9, 1e-11)) < 1e-3
 
 
-def test_idas_finds_initial_values_that_depend_on_parameters_and_their_slopes(library: Any, tmp_path: Path):
+@pytest.mark.parametrize("sensitivity", ["forward", "adjoint"])
+def test_idas_finds_initial_values_that_depend_on_parameters_and_their_slopes(
+    library: Any, tmp_path: Path, sensitivity: str
+):
     path = tmp_path / "implicit.toml"
     path.write_text(IMPLICIT)
     problem = load_problem(path)
-    task = source_task(source(problem, "casadi"), problem.numbers(), Cell("any", "casadi", "idas", "forward", "eager"))
+    cell = Cell("any", "casadi", "idas", sensitivity, "eager")
+    task = source_task(source(problem, "casadi"), problem.numbers(), cell)
     program = build(task)
 
     def gradient(p: Any) -> Any:

@@ -44,13 +44,12 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
 def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
     """CVODES, its default: BDF for stiff equations, Adams methods for others; gradients by its rule of sizes.
 
-    ``casadi.gradient`` of a loss takes adjoints, whatever the size. Algebraic equations are what IDAS is for; its
-    adjoint fails on all of the catalog's (IDA_ERR_FAIL in CasADi 3.8.2).
+    ``casadi.gradient`` of a loss takes adjoints, whatever the size. Algebraic equations are what IDAS is for.
     """
-    if facts.algebraic:
-        native = tuple(Recipe("idas", "forward", mode) for mode in (COMPILED, "eager"))
-        return native if facts.consistent else distinct(*native, Recipe("cvodes_bdf", "forward", COMPILED))
     sensitivity = by_size(facts, "forward", "adjoint")
+    if facts.algebraic:
+        native = tuple(Recipe("idas", sensitivity, mode) for mode in (COMPILED, "eager"))
+        return native if facts.consistent else distinct(*native, Recipe("cvodes_bdf", sensitivity, COMPILED))
     methods = by_work(facts, ("cvodes_adams", "cvodes_bdf"), ("cvodes_bdf", "idas"))
     modes = (COMPILED, "eager")
     best = tuple(Recipe(methods[0], sensitivity, mode) for mode in modes)

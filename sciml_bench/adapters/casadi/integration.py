@@ -42,6 +42,37 @@ def solution(
     return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])
 
 
+def in_turn(
+    rhs: Any, residual: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any]
+) -> Any:
+    """``solution`` with an integration from each time to the next, which adjoints through IDAS need.
+
+    In CasADi 3.8.2 they fail for an integrator with several times, and are wrong where a loss reads the algebraic
+    variables of one. Those are roots of their equations at the other states here.
+    """
+    n = n_states - residual(ca.SX.sym("t"), ca.SX.sym("y", n_states), ca.SX.sym("p", n_parameters)).numel()
+    x, z, p = ca.SX.sym("x", n), ca.SX.sym("z", n_states - n), ca.SX.sym("p", n_parameters)
+    start, length, low, high = ca.SX.sym("start"), ca.SX.sym("length"), ca.SX.sym("low"), ca.SX.sym("high")
+    share, y, given = ca.SX.sym("share"), ca.vertcat(x, z), ca.vertcat(p, start, length, low, high)
+    t = ca.fmin(ca.fmax(start + share * length, low), high)
+    zero = ca.densify(residual(t, y, p))
+    equations = {"x": x, "z": z, "t": share, "p": given, "ode": length * ca.densify(rhs(t, y, p)[:n]), "alg": zero}
+    leg = ca.integrator("leg", plugin, equations, 0.0, 1.0, options)
+    at_end = ca.substitute(zero, share, ca.SX(1))
+    root = ca.rootfinder("root", "newton", {"x": z, "p": ca.vertcat(x, given), "g": at_end})
+    start_state, parameters = ca.MX.sym("y0", n_states), ca.MX.sym("p", n_parameters)
+    state, saved = start_state, []
+    for begin, times, n_saved, low_t, high_t in parts:
+        for place, (a, b) in enumerate(zip((begin, *times[:-1]), times, strict=True)):
+            numbers = ca.vertcat(parameters, a, b - a, low_t, high_t)
+            ends = leg(x0=state[:n], z0=state[n:], p=numbers)
+            algebraic = root(x0=ends["zf"], p=ca.vertcat(ends["xf"], numbers))["x"]
+            state = ca.vertcat(ends["xf"], algebraic)
+            if place < n_saved:
+                saved.append(state)
+    return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])
+
+
 def slopes(solve: Any, by_parameters: bool) -> Any:
     """A function of the initial state and the parameters: the states, and their derivatives side by side."""
     y0, p = ca.MX.sym("y0", solve.size1_in(0)), ca.MX.sym("p", solve.size1_in(1))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
-from sciml_bench.adapters.casadi.integration import adjoint, slopes, solution
+from sciml_bench.adapters.casadi.integration import adjoint, in_turn, slopes, solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -56,6 +56,9 @@ class CasadiProgram(Program):
         self._numbers, self._cell = task.numbers, task.cell
         self._source = load_source(task)
         self._parameters = task.numbers.wrt == "parameters"
+        self._plugin = SOLVERS[task.cell.method][0]
+        # IDAS takes algebraic equations as they are, CVODES the derivatives that follow from them.
+        self._residual = getattr(self._source, "residual", None) if self._plugin == "idas" else None
         self._parts = [(part.start, part.times, part.n_saved, part.low, part.high) for part in split(task.numbers)]
         self._scale = min(task.numbers.atol_scale)
         self._functions: dict[tuple[str, Point], Any] = {}
@@ -77,7 +80,9 @@ class CasadiProgram(Program):
     def gradient(self, inputs: Inputs) -> Output:
         solve = self._solution(inputs.point)
         if self._cell.sensitivity == "adjoint":
-            backward = self._made("adjoint", inputs.point, lambda: adjoint(solve, self._parameters))
+            backward = self._made(
+                "adjoint", inputs.point, lambda: adjoint(self._differentiated(inputs.point), self._parameters)
+            )
             return _tried(lambda: self._adjoint(solve, backward, inputs))
         forward = self._made("slopes", inputs.point, lambda: slopes(solve, self._parameters))
         return _tried(lambda: self._forward(forward, inputs))
@@ -97,15 +102,18 @@ class CasadiProgram(Program):
         return float(self._source.loss(ys.T)), np.asarray(self._source.loss_gradient(ys.T)).T
 
     def _solution(self, point: Point) -> Any:
-        numbers, plugin = self._numbers, SOLVERS[self._cell.method][0]
-        sizes = (len(numbers.y0), len(numbers.p))
-        # IDAS takes algebraic equations as they are, CVODES the derivatives that follow from them.
-        residual = getattr(self._source, "residual", None) if plugin == "idas" else None
-        return self._made(
-            "solution",
-            point,
-            lambda: solution(self._source.rhs, residual, self._parts, *sizes, plugin, self._options(point)),
-        )
+        return self._made("solution", point, lambda: self._function(solution, point))
+
+    def _differentiated(self, point: Point) -> Any:
+        """The solution as adjoints are taken through it."""
+        return self._solution(point) if self._residual is None else self._function(in_turn, point)
+
+    def _function(self, make: Callable[..., Any], point: Point) -> Any:
+        numbers = self._numbers
+        return make(
+            self._source.rhs, self._residual, self._parts, len(numbers.y0), len(numbers.p), self._plugin,
+            self._options(point),
+        )  # fmt: skip
 
     def _made(self, name: str, point: Point, make: Callable[[], Any]) -> Any:
         """A function at a tolerance, made when it is first needed."""

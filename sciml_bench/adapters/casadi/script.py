@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sciml_bench.adapters import script
 from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
 from sciml_bench.adapters.segments import split
@@ -12,8 +14,12 @@ def script_of(task: Task, point: Point) -> str:
     """The script of a cell at a tolerance."""
     from sciml_bench.adapters.casadi import integration
 
-    make = integration.adjoint if task.cell.sensitivity == "adjoint" else integration.slopes
-    functions, imports = script.quoted([integration.solution, make])
+    made: list[Callable[..., object]] = [integration.solution]
+    if task.cell.sensitivity == "adjoint":
+        made += [integration.in_turn, integration.adjoint] if _residual(task) else [integration.adjoint]
+    else:
+        made.append(integration.slopes)
+    functions, imports = script.quoted(made)
     return script.joined(
         script.head(task, "casadi and numpy"),
         script.imports(task, "import casadi as ca", *imports),
@@ -36,14 +42,21 @@ def _functions(task: Task) -> list[str]:
         if (command := compiler()) and not command.endswith("gcc"):
             jit |= {"compiler": command, "linker": command}
         made |= {"jit": True, "compiler": "shell", "jit_options": jit}
-    residual = "residual" if plugin == "idas" and script.has(task, "residual") else None
+    residual = _residual(task)
+    given = f'rhs, {residual}, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS'
     name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
+    solve = f"in_turn({given})" if name == "adjoint" and residual else "SOLVE"
     return [
         "# One absolute tolerance for all states.",
         f'OPTIONS = {{"reltol": RTOL, "abstol": float(np.min(ATOL)), **{made!r}}}',
-        f'SOLVE = solution(rhs, {residual}, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS)',
-        f"{name.upper()} = {name}(SOLVE, {task.numbers.wrt == 'parameters'})",
+        f"SOLVE = solution({given})",
+        f"{name.upper()} = {name}({solve}, {task.numbers.wrt == 'parameters'})",
     ]
+
+
+def _residual(task: Task) -> str | None:
+    """The name of the algebraic equations in the source, where the integrator takes them as they are."""
+    return "residual" if SOLVERS[task.cell.method][0] == "idas" and script.has(task, "residual") else None
 
 
 def _gradient(task: Task) -> list[str]:
