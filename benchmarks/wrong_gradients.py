@@ -36,8 +36,8 @@ HEAD = """\
 # Wrong gradients
 
 Reports of gradients that are wrong without a word. Each is a case of a few lines beside its certified gradient, run
-with the releases that its table names. *Right* means within the error that the tolerances of the script allow; *refused*
-means that the library ends with an error, which is better than a wrong number.
+with the releases that its table names. *Right* means within the error that the tolerances of the script allow;
+*refused* means that the library ends with an error, which is better than a wrong number.
 
 Every case is a folder of [`claims/gradients`](../claims/gradients): a report, a problem file, of which
 `sciml-bench certify problem.toml` gives the digits, and a script with the library alone.

@@ -151,8 +151,9 @@ def _print_equations(told: dict[str, Any]) -> None:
     for event in told["events"]:
         when = f"{event['when']} passes zero" if event["when"] else f"t = {', '.join(event['at'])}"
         way = f" ({event['direction']})" if event["direction"] in ("rising", "falling") else ""
-        resets = ", ".join(f"{name} becomes {text}" for name, text in event["reset"].items())
-        click.echo(f"  event {event['name']}: when {when}{way}, {resets}")
+        changes = [f"{name} becomes {text}" for name, text in event["reset"].items()]
+        changes += ["the solve ends, and states keep their values"] if event["ends"] else []
+        click.echo(f"  event {event['name']}: when {when}{way}, {', '.join(changes)}")
     for name, text in told["implicit"].items():
         click.echo(f"  implicit-explicit methods take implicitly in d{name}/dt: {text}")
 
@@ -174,7 +175,7 @@ def _print(problem: Problem) -> None:
     for text in times["moving"]:
         click.echo(f"  {text}")
     if times["breakpoints"]:
-        click.echo(f"breakpoints: {_breakpoints(times)}")
+        click.echo(f"breakpoints: {_breakpoints(times, told['events'])}")
     for item in told["data"] if not (problem.conditions or problem.loss.reads) else ():
         click.echo(f"\ndata of each trajectory, {item['name']}: {_shape(item['shape'])}")
     for item in told["control"]:
@@ -215,10 +216,11 @@ def _control_line(told: dict[str, Any]) -> str:
     )
 
 
-def _breakpoints(times: dict[str, Any]) -> str:
+def _breakpoints(times: dict[str, Any], events: list[dict[str, Any]]) -> str:
     """The breakpoints, and their source; of many the ends."""
     origins = {item["time"]: f"found in {item['in']}" for item in times["found"]}
     origins |= dict.fromkeys(times["declared"], "declared")
+    origins |= {time: f"of event {event['name']}" for event in events for time in event["at"]}
     groups: dict[str, list[str]] = {}
     for time in times["breakpoints"]:
         groups.setdefault(origins.get(time, "of a path"), []).append(time)

@@ -85,13 +85,15 @@ def _seen(problem: Problem) -> dict[str, Any]:
 def _event(event: Event) -> dict[str, Any]:
     """An event, as plain values; expressions as in the file."""
     from sciml_bench.spec.discontinuities.switch import shown
+    from sciml_bench.spec.event import RUNNING
 
     return {
         "name": event.name,
         "when": event.texts.get(event.name),
         "direction": None if event.when is None else event.way,
         "at": [shown(t) for t in event.at],
-        "reset": {name: event.texts[f"{event.name}.{name}"] for name in event.reset},
+        "reset": {name: event.texts[f"{event.name}.{name}"] for name in event.reset if name != RUNNING},
+        "ends": RUNNING in event.reset,
     }
 
 

@@ -11,6 +11,9 @@ RISING, FALLING, EITHER = 1, -1, 0
 DIRECTIONS = {"rising": RISING, "falling": FALLING, "both": EITHER}
 """The ways in which an expression may pass zero."""
 
+RUNNING = "running__0"
+"""The state that an event which ends the solve sets from 1 to 0."""
+
 
 @dataclass(frozen=True)
 class Event:

@@ -45,7 +45,7 @@ from sciml_bench.spec.tables.equations import (
     load_implicit,
     load_invariants,
 )
-from sciml_bench.spec.tables.events import load_events, refuse_saved_events
+from sciml_bench.spec.tables.events import frozen_after_end, load_events, refuse_saved_events
 from sciml_bench.spec.tables.fit import loss_of
 from sciml_bench.spec.tables.latent import checked, load_encoding, load_given
 from sciml_bench.spec.tables.loss import load_loss
@@ -122,6 +122,7 @@ def load_problem(path: Path | str) -> Problem:
     equations |= algebraic.equations
     encoding += algebraic.encoding
     events = load_events(reader, states, definitions, t0, t1)
+    states, equations, events = frozen_after_end(reader, states, equations, events)
     breakpoints = tuple(sorted({*breakpoints, *(t for event in events for t in event.at)}))
     # Read before others can use a parameter or a network: one that is only used in an invariant is a mistake.
     observables = load_observables(reader, t0, t1, definitions, conditions.names)

@@ -12,17 +12,23 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import event_errors, source_task
+from adapters.stone import stone, stone_errors
 
 from sciml_bench.adapters.diffrax import events
 from sciml_bench.emit import source
 from sciml_bench.record.task import Cell, Point
 from sciml_bench.spec import catalog
+from sciml_bench.spec.model import Problem
 
 
 def program(problem: str, method: str, sensitivity: str) -> Any:
     """The program of a cell."""
-    loaded = catalog.load(problem)
-    cell = Cell(problem, "diffrax", method, sensitivity, "compiled")
+    return program_of(catalog.load(problem), method, sensitivity)
+
+
+def program_of(loaded: Problem, method: str, sensitivity: str) -> Any:
+    """The program of a problem."""
+    cell = Cell(loaded.name, "diffrax", method, sensitivity, "compiled")
     return events.build(source_task(source(loaded, "jax"), loaded.numbers(), cell))
 
 
@@ -44,4 +50,6 @@ if __name__ == "__main__":
         ("hodgkin-huxley", "tsit5", "forward"),
     ]  # fmt: skip
     errors = {case[0]: event_errors(program(*case), case[0]) for case in cases}
-    print(json.dumps({"errors": errors, "more_events": more_events()}))
+    ways = ("forward", "checkpointed")
+    of_stone = {way: stone_errors(program_of(stone(), "tsit5", way)) for way in ways}
+    print(json.dumps({"errors": errors, "more_events": more_events(), "stone": of_stone}))

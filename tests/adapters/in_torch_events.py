@@ -12,17 +12,23 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import event_errors, source_task
+from adapters.stone import stone, stone_errors
 
 from sciml_bench.adapters.torchdiffeq import events
 from sciml_bench.emit import source
 from sciml_bench.record.task import Cell, Point
 from sciml_bench.spec import catalog
+from sciml_bench.spec.model import Problem
 
 
 def program(problem: str, sensitivity: str = "discrete") -> Any:
     """The program of a cell."""
-    loaded = catalog.load(problem)
-    cell = Cell(problem, "torchdiffeq", "dopri5", sensitivity, "eager")
+    return program_of(catalog.load(problem), sensitivity)
+
+
+def program_of(loaded: Problem, sensitivity: str = "discrete") -> Any:
+    """The program of a problem."""
+    cell = Cell(loaded.name, "torchdiffeq", "dopri5", sensitivity, "eager")
     return events.build(source_task(source(loaded, "torch-arrays"), loaded.numbers(), cell))
 
 
@@ -35,4 +41,4 @@ def thermostat() -> list[float]:
 
 if __name__ == "__main__":
     errors = {name: event_errors(program(name), name) for name in ("bouncing-ball", "oral-doses")}
-    print(json.dumps({"errors": errors, "thermostat": thermostat()}))
+    print(json.dumps({"errors": errors, "thermostat": thermostat(), "stone": stone_errors(program_of(stone()))}))

@@ -64,8 +64,8 @@ def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
         return "equal steps do not start again at an event"
     if cell.saving == LANDING:
         return "saved times are before or after an event, which is not known before the solve"
-    if facts.latent or facts.n_weights:
-        return "events beside networks, or computations around the solve, are not emitted for JAX"
+    if facts.n_weights:
+        return "events beside networks are not emitted for JAX"
     return None
 
 

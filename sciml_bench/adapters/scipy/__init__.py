@@ -17,7 +17,7 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
     if facts.controlled:
         return "paths that drive an equation, through data or of Brownian motions, are not emitted to NumPy"
-    if facts.events and (why := _no_events(cell, facts)):
+    if facts.events and (why := _no_events(cell)):
         return why
     if facts.n_weights:
         return (
@@ -33,7 +33,7 @@ def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     return None
 
 
-def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
+def _no_events(cell: Cell) -> str | None:
     """Return why a cell cannot run on a problem with events."""
     if cell.method == "odeint":
         return "odeint does not look for events; solve_ivp does"
@@ -41,8 +41,6 @@ def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
         return "events are not emitted for Numba"
     if cell.saving == LANDING:
         return "solve_ivp looks for events while it interpolates at saved times"
-    if facts.latent:
-        return "events beside computations around the solve are not emitted for SciPy"
     return None
 
 

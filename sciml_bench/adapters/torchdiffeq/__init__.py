@@ -86,8 +86,8 @@ def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
         return "where an event is, torch.compile does not know beforehand"
     if cell.saving == LANDING:
         return "steps end at events, and are solved again with the saved times between them"
-    if facts.latent or facts.n_weights:
-        return "events beside networks, or computations around the solve, are not emitted for PyTorch"
+    if facts.n_weights:
+        return "events beside networks are not emitted for PyTorch"
     return None
 
 

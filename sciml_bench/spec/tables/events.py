@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import sympy
+
 from sciml_bench.record.text import printable
-from sciml_bench.spec.event import DIRECTIONS, Event
-from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, Choice, Key, Table
+from sciml_bench.spec.event import DIRECTIONS, RUNNING, Event
+from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, Choice, Flag, Key, Table
+from sciml_bench.spec.language.expression import Typed
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import to_double
+from sciml_bench.spec.model import symbol, to_double
 from sciml_bench.spec.quantities import Definition, State
 from sciml_bench.spec.reader import Reader
 
 DIRECTION = Choice("direction", tuple(DIRECTIONS), "direction", "both")
+END = Flag("end")
 EVENT = Table(
     Key("when", EXPRESSION), DIRECTION, Key("at", {"type": "array", "items": A_NUMBER, "minItems": 1}),
-    Key("reset", {"type": "object", "additionalProperties": EXPRESSION, "minProperties": 1}, required=True),
+    Key("reset", {"type": "object", "additionalProperties": EXPRESSION, "minProperties": 1}), END,
 )  # fmt: skip
 MAX_EVENTS = 20
+
+
+_NOT_WITH_END = {
+    "parameters": ("and the problem has no parameters to take gradients by", "Make a number a parameter."),
+    "loss": ("and the loss has data of all states", "Write [[observables]] with the data of each quantity."),
+    "exact": ("and [exact] has no solution after it", "Leave [exact] out."),
+}
 
 
 def load_events(
     reader: Reader, states: Sequence[State], definitions: Sequence[Definition], t0: Node, t1: Node
 ) -> tuple[Event, ...]:
-    """The events in the order of the file, which is their order where several happen at one scheduled time.
+    """The events in the order of the file, which is their order where several happen at one scheduled time; one that
+    ends the solve sets the state :data:`RUNNING` to 0, see :func:`frozen_after_end`.
 
     Raises:
         ProblemError: an event is neither a condition nor scheduled, or changes nothing; or the problem has vectors,
@@ -61,7 +74,8 @@ def _event(reader: Reader, name: str, data: Any, states: Sequence[State], t0: No
         )  # fmt: skip
     if "direction" in data and "at" in data:
         raise document.error("a scheduled event has no direction.", table, "direction", "Leave it out.")
-    given = _reset(reader, data, table)
+    ends = END.read(document, data, table)
+    given = {} if ends and "reset" not in data else _reset(reader, data, table)
     texts = {f"{name}.{key}": str(text) for key, text in given.items()}
     names = {state.name for state in states}
     reset: dict[str, Node] = {}
@@ -69,12 +83,53 @@ def _event(reader: Reader, name: str, data: Any, states: Sequence[State], t0: No
         if key not in names:
             raise document.error(f"'{key}' is not a state.", table, "reset", f"States: {', '.join(names)}.")
         reset[key] = reader.fits(reader.expression(text, table, "reset"), (), table, "reset")
+    if ends:
+        reset[RUNNING] = sympy.S.Zero
+        texts[f"{name}.{RUNNING}"] = "0"
     if "at" in data:
         return Event(name, None, 0, _times(reader, data["at"], table, t0, t1), reset, texts)
     when = reader.fits(reader.expression(data["when"], table, "when"), (), table, "when")
     if not when.free_symbols:
         raise document.error(f"'{data['when']}' is a constant, which never passes zero.", table, "when")
     return Event(name, when, DIRECTIONS[DIRECTION.read(document, data, table)], (), reset, texts | {name: data["when"]})
+
+
+def frozen_after_end(
+    reader: Reader, states: tuple[State, ...], equations: dict[str, Node], events: tuple[Event, ...]
+) -> tuple[tuple[State, ...], dict[str, Node], tuple[Event, ...]]:
+    """The problem in which nothing changes once an event has ended the solve; the same one without such an event.
+
+    A further state is 1 until then and 0 from then on. Derivatives are multiplied by it, conditions keep the sign that
+    they have then, and scheduled events change nothing.
+
+    Raises:
+        ProblemError: the problem names values of all its states, among which this one would be.
+    """
+    ending = next((event.name for event in events if RUNNING in event.reset), None)
+    if ending is None:
+        return states, equations, events
+    document = reader.document
+    for table, is_there in (
+        ("parameters", not document.table("parameters")),
+        ("loss", "data" in document.table("loss")),
+        ("exact", bool(document.table("exact"))),
+    ):
+        if is_there:
+            message, cure = _NOT_WITH_END[table]
+            raise document.error(f"the event '{ending}' ends the solve, {message}.", f"events.{ending}", "end", cure)
+    running = symbol(RUNNING)
+    reader.scope.names[RUNNING] = Typed(running)
+    one = (sympy.S.One,)
+    further = State(RUNNING, (), (), one, (1.0,), (1.0,))
+    slopes = {name: running * slope for name, slope in equations.items()} | {RUNNING: sympy.S.Zero}
+    return (*states, further), slopes, tuple(_while_running(event, running) for event in events)
+
+
+def _while_running(event: Event, running: Node) -> Event:
+    if event.when is not None:
+        return replace(event, when=running * event.when + 1 - running)
+    kept = {name: symbol(name) + running * (value - symbol(name)) for name, value in event.reset.items()}
+    return replace(event, reset=kept)
 
 
 def _reset(reader: Reader, data: dict[str, Any], table: str) -> dict[str, Any]:

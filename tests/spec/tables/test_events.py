@@ -8,6 +8,7 @@ import pytest
 from sympy import Rational
 
 from sciml_bench.errors import ProblemError
+from sciml_bench.spec.event import RUNNING
 from sciml_bench.spec.model import Problem, symbol
 
 EVENT = """
@@ -44,7 +45,32 @@ def test_a_parameter_of_an_event_counts_as_used(load: Callable[[str], Problem], 
     assert load(text + '[events.hit]\nwhen = "a - level"\nreset = { a = 1 }\n').n_parameters == 2
 
 
+def test_an_event_that_ends_the_solve_freezes_all_else(load: Callable[[str], Problem], decay: str):
+    problem = load(decay + EVENT.replace('direction = "falling"', "end = true"))
+    hit, dose = problem.events
+    running, a, b = symbol(RUNNING), symbol("a"), symbol("b")
+    assert problem.states[-1].name == RUNNING
+    assert all((slope.subs(running, 0)) == 0 for slope in problem.equations.values())
+    assert hit.when is not None
+    assert hit.when.subs(running, 0) == 1, "no sign changes any more"
+    assert hit.when.subs(running, 1) == a - Rational(1, 2)
+    assert hit.reset[RUNNING] == 0
+    assert dose.reset["b"].subs(running, 0) == b
+    assert dose.reset["b"].subs(running, 1).expand() == b + 1
+
+
+def test_an_event_that_ends_the_solve_needs_no_reset(load: Callable[[str], Problem], decay: str):
+    problem = load(decay + '[events.stop]\nwhen = "a - 0.5"\nend = true\n')
+    assert dict(problem.events[0].reset) == {RUNNING: 0}
+
+
 WRONG = {
+    "an end that is no flag": ('[events.e]\nwhen = "a"\nend = 1\n', "'end' must be true or false"),
+    "neither an end nor a reset": ('[events.e]\nwhen = "a"\nend = false\n', "'reset' must say the values"),
+    "an end beside an exact solution": (
+        '[events.e]\nwhen = "a"\nend = true\n[exact]\na = "exp(-k*t)"\nb = "1"\n',
+        r"\[exact\] has no solution after it",
+    ),
     "neither": ("[events.e]\nreset = { a = 1 }\n", "needs either 'when' or 'at'"),
     "both": ('[events.e]\nwhen = "a"\nat = [1]\nreset = { a = 1 }\n', "needs either 'when' or 'at'"),
     "no reset": ('[events.e]\nwhen = "a"\n', "'reset' must say the values"),
