@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 
+from sciml_bench.engine.machine_paths import without_machine_paths
 from sciml_bench.host.conditions import Conditions
 from sciml_bench.host.disturbances import disturbances
 from sciml_bench.measure.protocol import (
@@ -164,6 +165,7 @@ def assemble(
 ) -> Measurement:
     """The measurement of a task from its worker's events and end, and from observations around it."""
     outcome, phase, message = _verdict(task, log, ending)
+    message = without_machine_paths(message)
     points = tuple(_point(task, log, index, outcome, phase, message) for index in range(_n_points(task, log)))
     if points:
         ok = any(point.outcome is Outcome.OK for point in points)
@@ -182,7 +184,7 @@ def assemble(
         outcome=outcome,
         phase=phase,
         message=message,
-        stderr_tail=ending.stderr_tail,
+        stderr_tail=without_machine_paths(ending.stderr_tail),
         phases_ns=log.phases_ns,
         time_to_first_gradient_ns=log.time_to_first_gradient_ns,
         points=points,
@@ -251,9 +253,13 @@ def _n_points(task: Task, log: EventLog) -> int:
     return len(log.complete) or 1 if ended and task.enough_digits is not None else len(task.points)
 
 
+def _published(point: PointResult) -> PointResult:
+    return replace(point, message=without_machine_paths(point.message)) if point.message else point
+
+
 def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str | None, message: str) -> PointResult:
     if index in log.complete:
-        return log.points[index]
+        return _published(log.points[index])
     if index in log.points:
         return log.points[index].ended_by(outcome, phase, message, task.calls)
     if index != (log.point or 0):
