@@ -47,7 +47,7 @@ if __name__ == "__main__":
     cases = [
         ("bouncing-ball", "tsit5", "forward"), ("thermostat", "tsit5", "checkpointed"),
         ("integrate-and-fire", "kvaerno5-chord", "forward"), ("oral-doses", "tsit5", "discrete"),
-        ("hodgkin-huxley", "tsit5", "forward"),
+        ("stick-slip", "tsit5", "forward"), ("hodgkin-huxley", "tsit5", "forward"),
     ]  # fmt: skip
     errors = {case[0]: event_errors(program(*case), case[0]) for case in cases}
     ways = ("forward", "checkpointed")

@@ -22,7 +22,7 @@ from sciml_bench.references.store import find
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 
-PROBLEMS = ("bouncing-ball", "thermostat", "integrate-and-fire", "oral-doses", "hodgkin-huxley")
+PROBLEMS = ("bouncing-ball", "thermostat", "integrate-and-fire", "oral-doses", "stick-slip", "hodgkin-huxley")
 
 
 def scipy_program(problem: str, method: str) -> Any:

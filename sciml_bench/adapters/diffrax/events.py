@@ -32,15 +32,12 @@ _ROOT_SHARE = 1e-3
 
 
 class Leg(NamedTuple):
-    """The state between legs: time, state, values at the saved times before it, report, and the condition that ended
-    the last leg, or -1.
-    """
+    """The state between legs: time, state, values at the saved times before it, and the report."""
 
     t: jax.Array
     y: jax.Array
     ys: jax.Array
     report: jax.Array
-    fired: jax.Array
 
 
 class EventProgram(DiffraxProgram):
@@ -115,9 +112,7 @@ class EventProgram(DiffraxProgram):
     def _first(self, values: Values) -> Leg:
         numbers = self._numbers
         unknown = jnp.zeros((len(numbers.save_times), numbers.n_states), self._dtype)
-        return Leg(
-            jnp.asarray(numbers.t0, self._dtype), values.y0, unknown, jnp.zeros(N_REPORT, self._dtype), jnp.asarray(-1)
-        )
+        return Leg(jnp.asarray(numbers.t0, self._dtype), values.y0, unknown, jnp.zeros(N_REPORT, self._dtype))
 
     def _is_under_way(self, leg: Leg) -> jax.Array:
         return (leg.t < self._numbers.t1) & (leg.report[0] == 0)
@@ -156,12 +151,11 @@ class EventProgram(DiffraxProgram):
         code = jnp.where(fired, 0, status(solution.result))
         counts = [jnp.asarray(solution.stats[name]) for name in ("num_steps", "num_accepted_steps")]
         report = jnp.stack([code, *counts]).astype(self._dtype) + leg.report
-        after, last = self._after_scheduled(place, t, y, values.p), jnp.asarray(-1)
+        after = self._after_scheduled(place, t, y, values.p)
         if self._conditions:
             mask: Any = solution.event_mask
-            last = jnp.where(fired, jnp.argmax(jnp.stack(mask)), -1)
             after = jnp.where(fired, self._after_event(mask, t, y, values.p), after)
-        return Leg(t, after, ys, report, last)
+        return Leg(t, after, ys, report)
 
     def _event(self, leg: Leg, arguments: tuple[Any, ...], values: Values, atol: jax.Array) -> diffrax.Event:
         conditions = [partial(self._condition, j, leg.t, self._at_start(j, leg, arguments)) for j in self._numbered]
@@ -180,14 +174,14 @@ class EventProgram(DiffraxProgram):
         return jnp.where(t == start, at_start, self._source.events(t, y, *args)[j])
 
     def _at_start(self, j: int, leg: Leg, arguments: tuple[Any, ...]) -> jax.Array:
-        """A condition at the start of a leg; its slope, if it ended the last leg and is as small as rounding."""
+        """A condition at the start of a leg; its slope, if an event left it as small as rounding."""
         fixed = jax.lax.stop_gradient((leg.t, leg.y, arguments))
         t, y, args = fixed
         f = self._source.rhs(t, y, *args)
         value, slope = jax.jvp(lambda t, y: self._source.events(t, y, *args)[j], (t, y), (jnp.ones_like(t), f))
         by_state = jax.grad(lambda y: self._source.events(t, y, *args)[j])(y)
         near = NEAR * jnp.sum(jnp.abs(by_state) * jnp.maximum(jnp.abs(y), self._scale))
-        return jnp.where((leg.fired == j) & (jnp.abs(value) <= near), slope, value)
+        return jnp.where((leg.t > self._numbers.t0) & (jnp.abs(value) <= near), slope, value)
 
     def _after_event(self, mask: Any, t: jax.Array, y: jax.Array, p: jax.Array) -> jax.Array:
         (named,) = self._rhs_arguments(p)

@@ -52,7 +52,6 @@ class EventProgram(SciPyProgram):
             saved.append(rows[: segment.n_saved])
             counts = Counts(*map(operator.add, counts, told))
             for event in self.events.scheduled.get(segment.end, ()):
-                solve.moved_on()
                 z = solve.jumped(event, segment.end, z, at_condition=None)
         return Solved(np.concatenate(saved), counts)
 
@@ -65,7 +64,7 @@ class _Solve:
         self.p = system.p
         self.n = program.n_states
         self._count = 0
-        self._fired: int | None = None
+        self._follows_event = False
 
     def segment(self, start: float, end: float, times: Vector, z: Vector) -> tuple[Vector, Vector, Counts]:
         """Solve between two breakpoints: values at the times (in our order), the last state, and SciPy's counts."""
@@ -73,6 +72,7 @@ class _Solve:
         while True:
             left = times[times > t]
             found = self._until(t, end, left, z)
+            self._follows_event = False
             # Without a saved time before the event SciPy returns an empty list.
             rows.append(np.reshape(np.transpose(found.y), (-1, len(z))))
             here = (self.program.counting.steps, found.nfev, found.njev, found.nlu)
@@ -86,14 +86,9 @@ class _Solve:
             j = next(j for j, at in enumerate(found.t_events) if len(at))
             t, z = float(found.t_events[j][0]), found.y_events[j][0]
             z = self.jumped(self.program.events.conditions[j], t, z, at_condition=j)
-            self._fired = j
             self._count += 1
             if self._count > MOST_EVENTS:
                 raise SolverFailure(Outcome.MAX_STEPS, f"more than {MOST_EVENTS} events until t = {t:g}")
-
-    def moved_on(self) -> None:
-        """Forget which event was the last: the state has changed since."""
-        self._fired = None
 
     def _until(self, t: float, end: float, times: Vector, z: Vector) -> Any:
         system, program = self.system, self.program
@@ -114,7 +109,7 @@ class _Solve:
     def _watched(self, j: int, start: float, z: Vector) -> Callable[..., float]:
         """A condition as ``solve_ivp`` takes it; right after its event rounding may have given it either sign."""
         source, p, n = self.program.source, self.p, self.n
-        at_start = self._sign_after(j, start, self._ours(z)[:n]) if self._fired == j else None
+        at_start = self._sign_after(j, start, self._ours(z)[:n]) if self._follows_event else None
 
         def condition(t: float, z: Vector, *_: Any) -> float:
             if at_start is not None and t == start:
@@ -135,6 +130,7 @@ class _Solve:
 
     def jumped(self, event: int, t: float, z: Vector, at_condition: int | None) -> Vector:
         """The system after an event; ``at_condition`` is the number of the condition that decided its time."""
+        self._follows_event = True
         source, p, n = self.program.source, self.p, self.n
         z = self._ours(z)
         before = z[:n]

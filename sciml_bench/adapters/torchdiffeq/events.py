@@ -52,10 +52,10 @@ class EventProgram(TorchdiffeqProgram):
         adjoint: dict[str, Any],
     ) -> tuple[Tensor, Tensor]:
         """The values at the times after the first, and the last state, between two breakpoints."""
-        p, t, rows, last = inputs.arguments.p, times[0], list[Tensor](), -1
+        p, t, rows, follows = inputs.arguments.p, times[0], list[Tensor](), bool(times[0] > self._numbers.t0)
         options = inputs.tolerances | adjoint
         for _ in range(MOST_EVENTS):
-            at, (last, happens) = self._next_event(integrate, inputs, module, t, times[-1], y, adjoint, last)
+            at, (j, happens) = self._next_event(integrate, inputs, module, t, times[-1], y, adjoint, follows)
             left = times[times > t.detach()]
             ends = left if at is None else torch.cat([left[left < at.detach()], at.reshape(1)])
             ys = integrate(module, y, torch.cat([t.reshape(1), ends]), **options)[1:]
@@ -63,9 +63,9 @@ class EventProgram(TorchdiffeqProgram):
                 rows.append(ys)
                 return torch.cat(rows), ys[-1]
             rows.append(ys[:-1])
-            t, y = at, ys[-1]
+            t, y, follows = at, ys[-1], True
             if happens:
-                y = self._events.resets[self._events.conditions[last]](t, y, p)
+                y = self._events.resets[self._events.conditions[j]](t, y, p)
         raise SolverFailure(Outcome.MAX_STEPS, f"more than {MOST_EVENTS} events until t = {float(t):g}")
 
     def _next_event(
@@ -77,13 +77,13 @@ class EventProgram(TorchdiffeqProgram):
         end: Tensor,
         y: Tensor,
         adjoint: dict[str, Any],
-        last: int,
+        follows: bool,
     ) -> tuple[Tensor | None, tuple[int, bool]]:
         """The next condition that passes zero before the end: its time, its place, and whether its event happens."""
         if not self._events.conditions:
             return None, (-1, False)
         p, start = inputs.arguments.p, t.detach()
-        at_start = self._at_start(last, module, start, y.detach(), p.detach()) if last >= 0 else None
+        at_start = self._at_start(module, start, y.detach(), p.detach()) if follows else None
 
         def conditions(t: Tensor, y: Tensor) -> Tensor:
             found = self._source.events(t, y, p)
@@ -105,14 +105,12 @@ class EventProgram(TorchdiffeqProgram):
         direction = self._events.directions[j]
         return at, (j, direction in (0, 1 if rises else -1))
 
-    def _at_start(self, last: int, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
-        """The conditions at the start of a part; for the last to pass zero its slope, if it is as small as rounding."""
+    def _at_start(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        """The conditions after an event; for one that the event left as small as rounding its slope."""
         values = self._source.events(t, y, p).detach()
-        by_state = torch.func.jacrev(lambda y: self._source.events(t, y, p)[last])(y)
+        by_state = torch.func.jacrev(lambda y: self._source.events(t, y, p))(y)
         near = NEAR * torch.abs(by_state) @ torch.maximum(torch.abs(y), self._scale)
-        if torch.abs(values[last]) <= near:
-            values[last] = self._slopes(module, t, y, p)[last]
-        return values
+        return torch.where(torch.abs(values) <= near, self._slopes(module, t, y, p), values)
 
     def _slopes(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
         """The derivatives of the conditions along the solution."""

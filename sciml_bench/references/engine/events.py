@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from flint import arb, arb_mat, arb_poly
 
-from sciml_bench.references.engine.dynamics import FloatArray
+from sciml_bench.references.engine.dynamics import FloatArray, Segment
 from sciml_bench.references.engine.event_functions import EventFunctions, Events, Jump
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.step import Place, Stages, solve_stages
@@ -55,7 +55,7 @@ class Watcher:
         with precision(_BITS):
             self._low = events.compiled()
         self._events = events
-        self._at_zero: int | None = None
+        self._at_zero: set[int] = set()
         self._last: float | None = None
         self._count = 0
 
@@ -98,8 +98,8 @@ class Watcher:
         theta, j = roots[0]
         return self._located(path, theta, j, place, y, scale, tolerance)
 
-    def fired(self, event: int, t: arb, y: Sequence[arb]) -> None:
-        """Refuse events that accumulate, or that put another condition at zero."""
+    def fired(self, event: int, t: arb, y: Sequence[arb], right: Segment) -> None:
+        """Refuse events that accumulate, or that put another condition at the zero at which its event may happen."""
         now, self._count = float(t), self._count + 1
         close = self._last is not None and now - self._last < _SHORTEST_INTERVAL * self._span
         if close or self._count > MAX_JUMPS:
@@ -109,22 +109,23 @@ class Watcher:
                 now,
             )
         self._last = now if event in self._events.conditions else self._last
-        self._at_zero = None
-        for j in range(self.functions.m):
-            if not self.functions.is_zero(j, t, y, self._p):
-                continue
-            if self._events.conditions[j] == event:
-                self._at_zero = j
-            else:
+        self._at_zero = {j for j in range(self.functions.m) if self.functions.is_zero(j, t, y, self._p)}
+        for j in self._at_zero:
+            if self._events.conditions[j] != event and not self._leaves(j, t, y, right):
                 raise ReferenceFailure(
                     f"the event '{self.functions.names[event]}' at t = {now:.12g} puts the condition of"
                     f" '{self._name(j)}' at zero: whether that happens too is not defined",
                     now,
                 )
 
+    def _leaves(self, j: int, t: arb, y: Sequence[arb], right: Segment) -> bool:
+        """Return whether a condition at zero moves to the side on which it is before its event."""
+        direction = self._events.problem.events[self._events.conditions[j]].direction
+        return bool(self.functions.slope(j, t, y, self._p, right.rhs(t, y, self._p)) * direction < 0)
+
     def moved_on(self) -> None:
         """A step without an event was taken: no condition is at zero any longer."""
-        self._at_zero = None
+        self._at_zero = set()
 
     def _name(self, j: int) -> str:
         return self.functions.names[self._events.conditions[j]]
@@ -133,7 +134,7 @@ class Watcher:
         """The first piece of a step over which a condition passes zero once, in the direction of its event."""
         event = self._events.conditions[j]
         direction = self._events.problem.events[event].direction
-        at_zero = self._at_zero == j
+        at_zero = j in self._at_zero
         pieces = [(0.0, 1.0)]
         while pieces:
             a, b = pieces.pop()
@@ -255,12 +256,15 @@ class _Path:
     def root(self, j: int, a: float, b: float) -> float:
         """The place between two at which a condition is zero, to the precision of doubles, by regula falsi."""
         left, right = (float(self.value(j, x, x).mid()) for x in (a, b))
+        last = np.inf
         for _ in range(60):
             middle = (a + b) / 2 if left == right else min(max(a - left * (b - a) / (right - left), a), b)
-            # The side that stays is taken for half as large (Illinois).
             found = float(self.value(j, middle, middle).mid())
-            if found == 0.0 or b - a <= 4e-16 * max(b, 1e-300):
+            # A place that no longer moves is a zero to the rounding of its polynomial.
+            if found == 0.0 or abs(middle - last) <= 4e-16 * max(b, 1e-300):
                 return middle
+            last = middle
+            # The side that stays is taken for half as large (Illinois).
             if (found > 0) == (right > 0):
                 b, right, left = middle, found, left / 2
             else:

@@ -273,6 +273,19 @@ def test_an_event_ends_the_solve_and_its_time_is_in_the_loss(load: Load):
     assert [float(value) for value in found.rows[-1][:2]] == pytest.approx([20, float(mpmath.sqrt(2 * h * g))])
 
 
+def test_an_event_where_the_first_guess_of_its_place_is_exact(load: Load):
+    """Between two steps x is a straight line, whose zero is the place at which regula falsi looks first."""
+    text = OSCILLATOR.replace('x = "v"', "x = 1").format(
+        level="0.5",
+        when="x - 5.25*2*level",
+        direction="rising",
+        reset='v = "v + level"',
+        t1="7",
+        times="1, 2, 3, 4, 5, 6, 7",
+    )
+    agree(times(certified(load(text)))[0], mpmath.mpf("5.25"), 20)
+
+
 def test_gradients_by_the_initial_state(load: Load):
     text = OSCILLATOR.format(level="0.5", when="x - 0.5", direction="rising", reset='v = "v + 0.25"', t1="2", times="2")
     head, _, rest = text.replace("0*level*kick", "0").partition("[parameters]")
