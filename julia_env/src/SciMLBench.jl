@@ -14,9 +14,11 @@ import Logging
 # The emitted functions import it where values may leave a function's domain.
 import NaNMath
 
-using SciMLBase: FullSpecialize, ODEFunction, ODEProblem, ReturnCode, solve, successful_retcode
+using SciMLBase:
+    CallbackSet, ContinuousCallback, FullSpecialize, NoInit, ODEFunction, ODEProblem, ReturnCode, solve,
+    successful_retcode
 using SparseArrays: SparseMatrixCSC, sparse
-using StaticArrays: SVector
+using StaticArrays: SMatrix, SVector
 
 include("failure.jl")
 include("clock.jl")
@@ -25,6 +27,7 @@ include("emitted.jl")
 include("equations.jl")
 include("structure.jl")
 include("segment.jl")
+include("events.jl")
 include("method.jl")
 include("sensitivity.jl")
 include("counts.jl")

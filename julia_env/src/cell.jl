@@ -31,9 +31,10 @@ state. `order` is that of its numbers, see [`places`](@ref). Of a batch, whose s
 each trajectory, and so `theta` where it is the initial state; `counts` has an element for each. `scale` times the
 absolute tolerance is that of each state; a number where all are equal. Where the initial states are computed `around` says
 how, and `y0` holds zeros. `segments` are those of all trajectories, or see [`segments_of`](@ref); `adjoint_segments` are
-those of the solve that an adjoint goes back through, as is `adjoint_algorithm`.
+those of the solve that an adjoint goes back through, as is `adjoint_algorithm`. `events` are an [`Events`](@ref) or
+`nothing`, and `options` what each solve takes besides.
 """
-struct Cell{F, S, G, L, R, A, J, D, W, B, Y, P, X, O}
+struct Cell{F, S, G, L, R, A, J, D, W, B, Y, P, X, O, E, K}
     form::F
     segments::S
     adjoint_segments::G
@@ -48,6 +49,8 @@ struct Cell{F, S, G, L, R, A, J, D, W, B, Y, P, X, O}
     p::P
     scale::X
     order::O
+    events::E
+    options::K
     counts::Vector{Counts}
     trajectory::Base.RefValue{Int}
 end
@@ -61,15 +64,25 @@ times, among them their stops. If it `lands`, steps of solves and forward sensit
 """
 function build(source, method, sensitivity_name, mode, wrt, y0, p, atol_scale, spans, times, lands = false)
     collect_warnings()
-    emitted = equations(source)
+    emitted = written(equations(source), method, sensitivity_name)
     form = chosen_form(emitted, method, sensitivity_name, mode)
     pattern = form isa InPlace ? prototype(emitted.stencils, emitted.n_states) : nothing
     solvers = (algorithm(method, pattern), algorithm(method, pattern, sensitivity_name))
     how = sensitivity(sensitivity_name, emitted.has_branches, form)
-    divided = division(sensitivity_name, method)
+    divided = emitted.events === nothing ? division(sensitivity_name, method) : identity
     # The packages above were loaded after this method was compiled.
     numbers = (y0, p, atol_scale, spans, times)
     return Base.invokelatest(assemble, emitted, form, pattern, divided, solvers, how, wrt, numbers, Val(lands))
+end
+
+# Solvers that take a singular mass matrix, by OrdinaryDiffEq's list. Rosenbrock23 takes no absolute tolerance of each state
+# beside it.
+const WITH_MASS_MATRIX = ("rodas5p", "fbdf", "qndf", "radauiia5")
+
+"""The equations as a method takes them: with algebraic ones where it can, else what follows from them for derivatives."""
+function written(emitted::Equations, method, sensitivity_name)
+    emitted.dae === nothing && return emitted
+    return method in WITH_MASS_MATRIX && sensitivity_name == "forward" ? emitted.dae : emitted
 end
 
 """
@@ -109,6 +122,9 @@ function assemble(emitted, form, pattern, divided, solvers, how, wrt, numbers, l
     first_start = batch == 1 ? starts : starts[1]
     equation, initial = (form, emitted, pattern), (first_start, values)
     of_solves = segments(equation, initial, collect(Float64, spans), collect(Float64, times), lands)
+    watched = events(emitted.events, Val(form isa InPlace))
+    # Initial values are consistent.
+    consistent = emitted.n_algebraic == 0 ? (;) : (; initializealg = NoInit())
     return Cell(
         form,
         of_solves,
@@ -123,6 +139,8 @@ function assemble(emitted, form, pattern, divided, solvers, how, wrt, numbers, l
         values,
         tolerance_scale(first(solvers), form, collect(Float64, atol_scale)[1:emitted.n_states]),
         of_parameters ? order : nothing,
+        watched,
+        (; watching(watched)..., consistent...),
         [Counts() for _ in 1:batch],
         Ref(1),
     )
@@ -151,7 +169,9 @@ function segments(equation, (y0, p), spans, times, lands)
         end
     end
     of_all(_, bounds) = right_hand_side(equation..., bounds...)
-    return Tuple(segments(of_all, (y0, p), spans, times, lands))
+    found = segments(of_all, (y0, p), spans, times, lands)
+    # Scheduled events make many segments, all of one type.
+    return emitted.events === nothing ? Tuple(found) : found
 end
 
 function segments(make::Function, (y0, p), spans, times, lands)
@@ -162,12 +182,14 @@ function segments(make::Function, (y0, p), spans, times, lands)
     end
 end
 
-function right_hand_side(::Static, emitted, pattern, low, high)
-    return ODEFunction{false, FullSpecialize}(clipped(emitted.out_of_place, low, high))
+function right_hand_side(::Static{N}, emitted, pattern, low, high) where {N}
+    made = bounded(emitted, emitted.out_of_place, low, high)
+    return ODEFunction{false, FullSpecialize}(made; mass_matrix(emitted, SMatrix{N, N})...)
 end
 
 function right_hand_side(::InPlace, emitted, pattern, low, high)
-    return ODEFunction{true, FullSpecialize}(clipped(emitted.in_place, low, high); jac_prototype = pattern)
+    made = bounded(emitted, emitted.in_place, low, high)
+    return ODEFunction{true, FullSpecialize}(made; jac_prototype = pattern, mass_matrix(emitted, identity)...)
 end
 
 function right_hand_side(::Named, emitted, pattern, low, high)
@@ -176,5 +198,18 @@ end
 
 function right_hand_side(::OutOfPlace, emitted, pattern, low, high)
     static = emitted.out_of_place
-    return ODEFunction{false, FullSpecialize}(clipped((y, p, t) -> Vector(static(y, p, t)), low, high))
+    return ODEFunction{false, FullSpecialize}(bounded(emitted, (y, p, t) -> Vector(static(y, p, t)), low, high))
+end
+
+"""A right-hand side within the bounds of a segment; with events the segments are all of one type."""
+function bounded(emitted, right_hand_side, low, high)
+    emitted.events === nothing && return clipped(right_hand_side, low, high)
+    return Clipped(right_hand_side, low, high)
+end
+
+"""Ones for derivatives and zeros for algebraic equations; nothing where there are none."""
+function mass_matrix(emitted, form)
+    emitted.n_algebraic == 0 && return (;)
+    diagonal = [Float64(i <= emitted.n_states - emitted.n_algebraic) for i in 1:(emitted.n_states)]
+    return (; mass_matrix = form(LinearAlgebra.Diagonal(diagonal)))
 end

@@ -70,13 +70,13 @@ function saved(cell, segments::Tuple, y, p, settings)
     return vcat(states[1:segments[1].n_saved], rest)
 end
 
-# Paths and cuts make many segments, all of one type: what is compiled for one serves them all.
+# Paths, cuts and scheduled events make many segments, all of one type: what is compiled for one serves them all.
 function saved(cell, segments::Vector, y, p, settings)
     states = integrated(cell, segments[1], y, p, settings)
     kept = states[1:segments[1].n_saved]
     for k in 2:length(segments)
-        segment = ChainRulesCore.@ignore_derivatives segments[k]
-        states = integrated(cell, segment, states[end], p, settings)
+        last, segment = ChainRulesCore.@ignore_derivatives (segments[k - 1], segments[k])
+        states = integrated(cell, segment, after(cell.events, last, states[end], p), p, settings)
         kept = vcat(kept, states[1:segment.n_saved])
     end
     return kept
@@ -91,7 +91,10 @@ end
 
 function solution_of(cell, segment, y, p, settings)
     problem = ODEProblem(segment.problem.f, y, segment.problem.tspan, p)
-    return solve(problem, cell.algorithm; saveat = segment.times, maxiters = MAX_STEPS, stops(segment)..., settings...)
+    return solve(
+        problem, cell.algorithm;
+        saveat = segment.times, maxiters = MAX_STEPS, stops(segment)..., cell.options..., settings...,
+    )
 end
 
 segments_of(cell::Cell, _, i) = segments_of(cell.segments, i)
@@ -105,7 +108,7 @@ segments_of(cell::Cell, ::AdjointSettings, i) = segments_of(cell.adjoint_segment
 function solution_of(cell, segment, y, p, settings::AdjointSettings)
     return solve(
         segment.problem, cell.adjoint_algorithm;
-        u0 = y, p, saveat = gradient_times(segment), maxiters = MAX_STEPS, settings...,
+        u0 = y, p, saveat = gradient_times(segment), maxiters = MAX_STEPS, cell.options..., settings...,
     )
 end
 

@@ -119,6 +119,40 @@ end
 loss(ys) = sum(y -> sum(abs2, y), ys)
 """
 
+# A ball that falls from a height of 1 and loses energy at each impact; doses at t = 1 and 2 of a substance that decays.
+const BALL = """
+# ball
+using StaticArrays: SVector
+const N_STATES = 3
+const N_PARAMETERS = 3
+const HAS_BRANCHES = false
+const STENCILS = nothing
+rhs(y, p, t) = SVector(y[2], -p[1], -p[3]*y[3])
+function rhs!(dy, y, p, t)
+    dy .= rhs(y, p, t)
+    return nothing
+end
+when__impact(y, p, t) = y[1]
+reset__impact(y, p, t) = SVector(y[1], -p[2]*y[2], y[3])
+reset__dose(y, p, t) = SVector(y[1], y[2], y[3] + 1)
+const EVENTS = (
+    (condition = when__impact, direction = -1, times = Float64[], reset = reset__impact),
+    (condition = nothing, direction = 0, times = Float64[1.0, 2.0], reset = reset__dose),
+)
+loss(ys) = sum(ys[end])
+"""
+
+# Robertson's kinetics with the sum of all species as an algebraic equation.
+const ROBERTSON_DAE = replace(
+    ROBERTSON, "const STENCILS" => "const N_ALGEBRAIC = 1\nconst STENCILS", "loss(ys)" => """
+    dae(y, p, t) = SVector(rhs(y, p, t)[1], rhs(y, p, t)[2], sum(y) - 1)
+    function dae!(dy, y, p, t)
+        dy .= dae(y, p, t)
+        return nothing
+    end
+    loss(ys)""",
+)
+
 """A problem's numbers, as the Python side has them."""
 struct Numbers
     source::String
@@ -135,6 +169,13 @@ const PROBLEMS = Dict(
     "lotka-volterra" => Numbers(LOTKA_VOLTERRA, [1.0, 1.0], [1.5, 1.0, 3.0, 1.0], [1.0, 1.0], whole(5.0, [2.5, 5.0])...),
     "robertson" => Numbers(
         ROBERTSON, [1.0, 0.0, 0.0], [0.04, 3e7, 1e4], [1.0, 1e-5, 1.0], whole(1e4, [1.0, 100.0, 1e4])...
+    ),
+    "robertson-dae" => Numbers(
+        ROBERTSON_DAE, [1.0, 0.0, 0.0], [0.04, 3e7, 1e4], [1.0, 1e-5, 1.0], whole(1e4, [1.0, 100.0, 1e4])...
+    ),
+    "ball" => Numbers(
+        BALL, [1.0, 0.0, 0.0], [9.81, 0.8, 0.5], [1.0, 1.0, 1.0],
+        [0.0 1.0 -Inf 1.0 1; 1.0 2.0 1.0 2.0 0; 2.0 2.5 2.0 Inf 1], [0.5, 1.0, 2.0, 2.5],
     ),
     "switched" => Numbers(
         SWITCHED, [1.0], [2.0, 100.0], [1.0],

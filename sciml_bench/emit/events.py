@@ -13,8 +13,8 @@ from sciml_bench.spec.event import Event
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import symbol, to_double
 
-TARGETS = ("numpy", "jax", "torch", "torch-arrays")
-"""Targets in which events are written."""
+TARGETS = ("numpy", "jax", "torch", "torch-arrays", "julia")
+"""Targets in which events are written; for Julia by :mod:`~sciml_bench.emit.julia.events`."""
 
 
 def reset_name(event: str) -> str:

@@ -105,6 +105,15 @@ def findings() -> dict[str, Any]:
         "lotka_volterra": {s: lotka_volterra_error(cell("vern9", s), 1e-9) for s in (forward, "gauss-reversediff")},
         "robertson_components": robertson_errors(cell("rodas5p"), 1e-6, 1e-8),
         "robertson_gradient": gradient_errors("robertson", "rodas5p", forward, 1e-8),
+        "events": {
+            "bouncing-ball": gradient_errors("bouncing-ball", "tsit5", forward, 1e-8),
+            "hodgkin-huxley": gradient_errors("hodgkin-huxley", "tsit5", forward, 1e-8),
+            "oral-doses": gradient_errors("oral-doses", "vern9", forward, 1e-8),
+        },
+        "algebraic": {
+            "robertson-dae": gradient_errors("robertson-dae", "rodas5p", forward, 1e-8),
+            "diode-rectifier": gradient_errors("diode-rectifier", "fbdf", forward, 1e-8),
+        },
         "brusselator_gradient": gradient_errors("brusselator-2d", "rodas5p", forward, 1e-6),
         "blow_up": {name: how_it_ends(BLOW_UP, cell(name)) for name in ("tsit5", "rodas5p", "fbdf")},
         "one_saved_time": of_one_saved_time(),

@@ -272,3 +272,13 @@ def test_networks_are_refused_in_place_only(environment):
 
 def test_batches_are_not_refused(environment):
     assert ADAPTER.refusal(cell("tsit5"), dataclasses.replace(facts(), batch=64)) is None
+
+
+def test_events_are_taken_between_no_networks():
+    facts = ProblemTraits("any", "events", 2, 2, 0, "parameters", False, n_saved=3, events=True)
+    tsit5 = Cell("any", "julia", "tsit5", "forward", "compiled")
+    assert ADAPTER.why_not(tsit5, facts) is None
+    networks = dataclasses.replace(facts, n_weights=10)
+    assert "events beside networks" in (ADAPTER.why_not(tsit5, networks) or "")
+    landing = dataclasses.replace(tsit5, saving="landing")
+    assert "not known before the solve" in (ADAPTER.why_not(landing, facts) or "")

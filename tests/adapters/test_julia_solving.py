@@ -32,6 +32,11 @@ def test_gradients_are_right(found):
     assert found["brusselator_gradient"] < 1e-3
 
 
+def test_gradients_through_events_and_algebraic_equations_are_right(found):
+    for name, error in (found["events"] | found["algebraic"]).items():
+        assert error < 1e-5, name
+
+
 def test_each_component_has_its_own_absolute_tolerance(found):
     assert max(found["robertson_components"]) < 1e3
 

@@ -17,7 +17,16 @@ from sciml_bench.errors import UsageError
 from sciml_bench.spec import catalog, load_problem
 
 GOLDEN = Path(__file__).parent / "data"
-KEPT = ("robertson", "brusselator-2d", "kuramoto-sivashinsky", "beam", "lynx-hare-ude", "ffjord-2d")
+KEPT = (
+    "robertson",
+    "brusselator-2d",
+    "kuramoto-sivashinsky",
+    "beam",
+    "lynx-hare-ude",
+    "ffjord-2d",
+    "thermostat",
+    "robertson-dae",
+)
 
 
 def broken(node: Any) -> list[str]:
@@ -40,8 +49,8 @@ def functions(node: Any) -> set[str]:
     return names
 
 
-#: Models of the conventional track are no equations, and Julia has no code for events.
-EQUATIONS = [name for name in catalog.names() if catalog.header(name).suite not in ("conventional", "events")]
+#: Models of the conventional track are no equations.
+EQUATIONS = [name for name in catalog.names() if catalog.header(name).suite != "conventional"]
 
 
 @pytest.mark.parametrize("name", EQUATIONS)
@@ -51,6 +60,8 @@ def test_the_grammar_reads_every_problem(name):
     assert broken(module) == []
     wanted = {"rhs", "named", "loss"} if problem.networks or problem.latent else {"rhs!", "loss"}
     wanted |= {"initial_state"} if problem.latent else set()
+    wanted |= {f"reset__{event.name}" for event in problem.events}
+    wanted |= {"dae!"} if problem.algebraic and not problem.latent else set()
     assert wanted <= functions(module)
 
 

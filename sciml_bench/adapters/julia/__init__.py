@@ -30,6 +30,8 @@ def refusal(cell: Cell, facts: ProblemTraits, environment: Mapping[str, str] = o
             "Lux's layers give new arrays" if facts.n_weights else "Zygote must differentiate the code around the solve"
         )
         return f"{why}, so its right-hand side cannot write into one: mode compiled"
+    if facts.events and (why := _no_events(cell, facts)):
+        return why
     if cell.method == "cvode_bdf" and cell.sensitivity == "forward":
         return "SUNDIALS computes in Float64 only, so ForwardDiff's dual numbers cannot pass through CVODE_BDF"
     if cell.method == "cvode_bdf" and cell.framework_mode == "compiled":
@@ -42,6 +44,15 @@ def refusal(cell: Cell, facts: ProblemTraits, environment: Mapping[str, str] = o
         )
     reasons = (installation.refused_part(part, environment) for part in _parts(cell))
     return next(filter(None, reasons), None)
+
+
+def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
+    """Return why a cell cannot run on a problem with events."""
+    if cell.saving == LANDING:
+        return "saved times are before or after an event, which is not known before the solve"
+    if facts.latent or facts.n_weights:
+        return "events beside networks, or computations around the solve, are not emitted for Julia"
+    return None
 
 
 def _parts(cell: Cell) -> Iterator[str]:
@@ -88,6 +99,7 @@ ADAPTER = Adapter(
     extra="julia",
     target="julia",
     program="sciml_bench.adapters.julia.program:build",
+    event_program="sciml_bench.adapters.julia.program:build",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
         Method("vern7", family="explicit_rk", order=7, implicit=False, lands=True),

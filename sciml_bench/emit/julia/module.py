@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
 
 import sympy
-from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.julia.array_form import array_function
 from sciml_bench.emit.julia.constants import constant_lines
+from sciml_bench.emit.julia.events import event_functions
 from sciml_bench.emit.julia.field import field_function
 from sciml_bench.emit.julia.latent import latent_sources
 from sciml_bench.emit.julia.loss import loss_source, stacked_loss_source
 from sciml_bench.emit.julia.network import network_imports, network_sources
-from sciml_bench.emit.julia.scalar_printer import JuliaPrinter
+from sciml_bench.emit.julia.scalar_function import giving, writing
 from sciml_bench.emit.julia.stencil import stencils, wraps
-from sciml_bench.emit.symbolic.statements import Program, Statement, straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.spec.language.operators import Node, TridiagonalSolve, Where
-from sciml_bench.spec.model import Problem, symbol
+from sciml_bench.spec.model import Problem
 
 LARGEST_STATIC = 20
 """StaticArrays' own advice is to stay below a hundred elements in all; a Jacobian of 20 has 400, and compiles long."""
-
-_MOST_USES = 2
 
 _SOLVE_TRIDIAGONAL = """\
 function solve_tridiagonal!(b, lower, diagonal, upper)
@@ -60,7 +55,9 @@ def julia_source(problem: Problem) -> str:
 
     ``rhs!(dy, y, p, t)`` writes the right-hand side into ``dy``; small systems of scalars also have ``rhs(y, p, t)``,
     which gives it as a static vector. ``loss(ys)`` takes the states at the saved times. ``STENCILS`` holds the
-    structure of a sparse Jacobian, and ``HAS_BRANCHES`` says whether the code branches on values.
+    structure of a sparse Jacobian, and ``HAS_BRANCHES`` says whether the code branches on values. ``dae!`` and ``dae``
+    have the residuals of the algebraic equations in the place of the derivatives of the last ``N_ALGEBRAIC`` states.
+    ``EVENTS`` is described in :mod:`.events`.
 
     Of a problem with networks there is ``rhs(y, p, t)`` alone, which gives a vector; its ``p`` is what ``named`` makes
     of a flat vector, a ``ComponentVector``. Of a batch the functions are those of one trajectory. So are those of a
@@ -76,9 +73,10 @@ def julia_source(problem: Problem) -> str:
         return _named_module(context)
     functions: list[str] = []
     if problem.all_scalar:
-        if is_static(problem):
-            functions.append(_scalar_function(context, in_place=False))
-        functions.append(_scalar_function(context, in_place=True))
+        functions += _right_hand_sides(context, "rhs", list(problem.equations.values()))
+        if problem.algebraic:
+            functions += _right_hand_sides(context, "dae", _with_residuals(problem))
+        functions += event_functions(context, is_static(problem))
     else:
         functions.append(field_function(context))
     functions.append(loss_source(problem.loss, is_static(problem)))
@@ -88,6 +86,16 @@ def julia_source(problem: Problem) -> str:
         functions.insert(0, f"@inline at(i, j) = {problem.grid_shape[1]}*(i - 1) + j\n")
     # The header comes last: the functions above have said which constants they need.
     return "\n".join([_header(context, functions), *functions])
+
+
+def _right_hand_sides(context: Context, name: str, expressions: Sequence[Node]) -> list[str]:
+    in_place = writing(context, f"{name}!", expressions)
+    return [giving(context, name, expressions, static=True), in_place] if is_static(context.problem) else [in_place]
+
+
+def _with_residuals(problem: Problem) -> list[Node]:
+    residuals = list(problem.algebraic.values())
+    return [*list(problem.equations.values())[: problem.n_states - len(residuals)], *residuals]
 
 
 def _named_module(context: Context) -> str:
@@ -127,6 +135,7 @@ def _header(context: Context, functions: list[str]) -> str:
     lines += [
         *([""] if lines[-1] else []),
         *_facts(context),
+        *([f"const N_ALGEBRAIC = {len(problem.algebraic)}"] if problem.algebraic else []),
         *_structure(problem),
         *constant_lines(context),
     ]
@@ -153,44 +162,3 @@ def _structure(problem: Problem) -> list[str]:
 
 def _tuple(values: tuple[object, ...]) -> str:
     return f"({', '.join(map(str, values))},)" if len(values) == 1 else f"({', '.join(map(str, values))})"
-
-
-def _scalar_function(context: Context, in_place: bool) -> str:
-    problem = context.problem
-    named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
-    equations = [context.resolve(expr) for expr in problem.equations.values()]
-    program = _with_plain_products(straight_line(named, equations, avoid=context.names.values()).needed(), dict(named))
-    printer = JuliaPrinter(context.target, context.names, {})
-    used = {s for st in program.statements for s in st.expr.free_symbols}
-    used |= {s for output in program.outputs for s in output.free_symbols}
-    unpacked = [*context.unpack_parameters(used), *context.unpack_state(used)]
-    # Of one value: ``x, = y`` in the other languages.
-    lines = [re.sub(r"^( *\w+), = (\w+)$", r"\1 = \2[1]", line) for line in unpacked]
-    lines += [f"    {printer.code(st.symbol)} = {printer.code(st.expr)}" for st in program.statements]
-    codes = [printer.code(output) for output in program.outputs]
-    if in_place:
-        lines += [f"    dy[{i}] = {code}" for i, code in enumerate(codes, start=1)]
-        return "\n".join(["function rhs!(dy, y, p, t)", *lines, "    return nothing", "end", ""])
-    joined = ", ".join(codes)
-    if len(joined) > 90:
-        joined = "\n        " + ",\n        ".join(codes) + ",\n    "
-    return "\n".join(["function rhs(y, p, t)", *lines, f"    return SVector({joined})", "end", ""])
-
-
-def _with_plain_products(program: Program, named: Mapping[Symbol, Node]) -> Program:
-    """Products of two symbols back in the one or two places that share them.
-
-    The compiler finds equal ones itself. If one is a factor of two longer products, sharing it saves a multiplication,
-    but keeps the two from being computed at once in one vector register.
-    """
-    expressions = [*(statement.expr for statement in program.statements), *program.outputs]
-    replaced: dict[Symbol, Node] = {}
-    for statement in program.statements:
-        product = isinstance(statement.expr, Mul) and all(isinstance(arg, Symbol) for arg in statement.expr.args)
-        if not product or len(statement.expr.args) != 2 or statement.symbol in named:
-            continue
-        if sum(expression.count(statement.symbol) for expression in expressions) <= _MOST_USES:
-            replaced[statement.symbol] = statement.expr
-    kept = (st for st in program.statements if st.symbol not in replaced)
-    statements = tuple(Statement(st.symbol, st.expr.xreplace(replaced)) for st in kept)
-    return replace(program, statements=statements, outputs=tuple(o.xreplace(replaced) for o in program.outputs))
