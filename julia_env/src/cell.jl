@@ -122,7 +122,7 @@ function assemble(emitted, form, pattern, divided, solvers, how, wrt, numbers, l
     first_start = batch == 1 ? starts : starts[1]
     equation, initial = (form, emitted, pattern), (first_start, values)
     of_solves = segments(equation, initial, collect(Float64, spans), collect(Float64, times), lands)
-    watched = events(emitted.events, Val(form isa InPlace))
+    watched = events(emitted.events, Val(form isa InPlace), how)
     # Initial values are consistent.
     consistent = emitted.n_algebraic == 0 ? (;) : (; initializealg = NoInit())
     return Cell(
@@ -193,7 +193,7 @@ function right_hand_side(::InPlace, emitted, pattern, low, high)
 end
 
 function right_hand_side(::Named, emitted, pattern, low, high)
-    return ODEFunction{false, FullSpecialize}(clipped(emitted.out_of_place, low, high))
+    return ODEFunction{false, FullSpecialize}(bounded(emitted, emitted.out_of_place, low, high))
 end
 
 function right_hand_side(::OutOfPlace, emitted, pattern, low, high)

@@ -86,7 +86,7 @@ end
 function integrated(cell, segment, y, p, settings)
     solution = solution_of(cell, segment, y, p, settings)
     ChainRulesCore.@ignore_derivatives note!(cell, solution)
-    return states_at_times(segment, solution, settings)
+    return states_at_times(cell.events, segment, solution, settings)
 end
 
 function solution_of(cell, segment, y, p, settings)
@@ -112,8 +112,14 @@ function solution_of(cell, segment, y, p, settings::AdjointSettings)
     )
 end
 
-states_at_times(_, solution, _) = solution.u
-states_at_times(segment, solution, ::AdjointSettings) = at_times(segment.breaks, solution.u)
+states_at_times(_, _, solution, _) = solution.u
+states_at_times(::Nothing, segment, solution, ::AdjointSettings) = at_times(segment.breaks, solution.u)
+
+"""An adjoint's solution has the states before and after each event, too."""
+function states_at_times(::Events, segment, solution, ::AdjointSettings)
+    places = ChainRulesCore.@ignore_derivatives findall(in(segment.times), solution.t)
+    return solution.u[places]
+end
 
 """Settings of a plain solve, which keeps nothing but the saved states; `scale` as in [`Cell`](@ref)."""
 function solve_settings(cell::Cell, reltol, atol)

@@ -24,6 +24,11 @@ end
         @test loss ≈ ball_loss(values) rtol = 1e-6
         @test error_of(found, exact, values) < 1e-5
     end
+
+    @testset "adjoint: $sensitivity" for sensitivity in ("gauss-reversediff", "interpolating-reversediff")
+        _, found = gradient("ball", "tsit5", sensitivity, 1e-10)
+        @test error_of(found, exact, values) < 1e-6
+    end
 end
 
 @testset "algebraic equations" begin

@@ -15,8 +15,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import build, catalog_task, lotka_volterra_error, robertson_errors, source_task
+from adapters.stone import stone, stone_errors
 
 from sciml_bench.adapters.julia import ADAPTER
+from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import solve_call, timed
 from sciml_bench.record.outcome import SolverFailure
@@ -48,10 +50,10 @@ def cell(method: str, sensitivity: str = "forward", mode: str = "compiled") -> C
     return Cell("any", "julia", method, sensitivity, mode)
 
 
-def how_it_ends(source: str, which: Cell) -> list[str]:
+def how_it_ends(text: str, which: Cell) -> list[str]:
     """Outcome and message of a solve, or the type of another exception and its message."""
     try:
-        program = build(source_task(source, NUMBERS, which))
+        program = build(source_task(text, NUMBERS, which))
         program.read_solution(program.solve(program.prepare(np.array([1.0]), Point(1e-6, 1e-8))))
     except SolverFailure as failed:
         return [str(failed.outcome), str(failed)]
@@ -110,6 +112,7 @@ def findings() -> dict[str, Any]:
             "hodgkin-huxley": gradient_errors("hodgkin-huxley", "tsit5", forward, 1e-8),
             "oral-doses": gradient_errors("oral-doses", "vern9", forward, 1e-8),
         },
+        "stone": stone_errors(build(source_task(source(stone(), "julia"), stone().numbers(), cell("tsit5")))),
         "algebraic": {
             "robertson-dae": gradient_errors("robertson-dae", "rodas5p", forward, 1e-8),
             "diode-rectifier": gradient_errors("diode-rectifier", "fbdf", forward, 1e-8),

@@ -280,5 +280,12 @@ def test_events_are_taken_between_no_networks():
     assert ADAPTER.why_not(tsit5, facts) is None
     networks = dataclasses.replace(facts, n_weights=10)
     assert "events beside networks" in (ADAPTER.why_not(tsit5, networks) or "")
+    latent = dataclasses.replace(facts, latent=True)
+    for cell, given in (
+        (dataclasses.replace(tsit5, sensitivity="gauss-zygote"), facts),
+        (dataclasses.replace(tsit5, sensitivity="gauss-reversediff"), latent),
+    ):
+        assert "change states at events in place" in (ADAPTER.why_not(cell, given) or "")
+    assert ADAPTER.why_not(tsit5, latent) is None
     landing = dataclasses.replace(tsit5, saving="landing")
     assert "not known before the solve" in (ADAPTER.why_not(landing, facts) or "")

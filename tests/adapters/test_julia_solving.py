@@ -37,6 +37,10 @@ def test_gradients_through_events_and_algebraic_equations_are_right(found):
         assert error < 1e-5, name
 
 
+def test_an_event_ends_a_solve_between_a_computed_start_and_an_observed_loss(found):
+    assert max(found["stone"]) < 1e-6
+
+
 def test_each_component_has_its_own_absolute_tolerance(found):
     assert max(found["robertson_components"]) < 1e3
 

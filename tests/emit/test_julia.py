@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adapters.stone import stone
 from emit import fields_with_networks, networks
 from emit.grammar import tree
 
@@ -115,6 +116,14 @@ def test_what_is_wrong_is_found():
 def test_source_is_as_before(name):
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
     assert source(catalog.load(name), "julia") == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+
+
+def test_events_beside_computations_around_the_solve_read_parameters_by_name():
+    text = source(stone(), "julia")
+    module = tree(text)
+    assert broken(module) == []
+    assert {"when__ground", "reset__ground", "reset__later", "initial_state"} <= functions(module)
+    assert "    height = p.height\n    return [height, 0.0, 0.0, 1.0]" in text
 
 
 @pytest.mark.parametrize("name", ["robertson", "lotka-volterra", "pollution"])

@@ -50,8 +50,12 @@ def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with events."""
     if cell.saving == LANDING:
         return "saved times are before or after an event, which is not known before the solve"
-    if facts.latent or facts.n_weights:
-        return "events beside networks, or computations around the solve, are not emitted for Julia"
+    if facts.n_weights:
+        return "events beside networks are not emitted for Julia"
+    if cell.sensitivity != "forward" and (facts.latent or cell.sensitivity.endswith("-zygote")):
+        return "adjoints of SciMLSensitivity change states at events in place, and the right-hand side gives new arrays"
+    if cell.sensitivity == "enzyme":
+        return "Enzyme differentiates no callbacks of a solve"
     return None
 
 

@@ -8,7 +8,7 @@ from sciml_bench.spec.event import Event
 from sciml_bench.spec.model import symbol, to_double
 
 
-def event_functions(context: Context, static: bool) -> list[str]:
+def event_functions(context: Context, *, static: bool) -> list[str]:
     """``EVENTS``, a tuple with an entry for each event: ``condition(y, p, t)``, which passes zero, or ``nothing``; the
     ``direction`` in which it does (1, -1, or 0 for both); the ``times`` of a scheduled event; and ``reset(y, p, t)``,
     the state after it.

@@ -76,7 +76,7 @@ def julia_source(problem: Problem) -> str:
         functions += _right_hand_sides(context, "rhs", list(problem.equations.values()))
         if problem.algebraic:
             functions += _right_hand_sides(context, "dae", _with_residuals(problem))
-        functions += event_functions(context, is_static(problem))
+        functions += event_functions(context, static=is_static(problem))
     else:
         functions.append(field_function(context))
     functions.append(loss_source(problem.loss, is_static(problem)))
@@ -102,7 +102,7 @@ def _named_module(context: Context) -> str:
     problem = context.problem
     function, constants = array_function(context)
     around = latent_sources(context) if problem.latent else [stacked_loss_source(problem.loss)]
-    functions = [*network_sources(context), function, *around]
+    functions = [*network_sources(context), function, *event_functions(context, static=False), *around]
     lines = [*_title(problem), *network_imports(context)]
     if any("NaNMath." in text for text in functions):
         lines.insert(2, "import NaNMath")

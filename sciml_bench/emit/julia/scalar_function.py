@@ -9,6 +9,7 @@ from dataclasses import replace
 from sympy import Mul, Symbol
 
 from sciml_bench.emit.context import Context
+from sciml_bench.emit.julia.array_form import parameter_lines, state_lines
 from sciml_bench.emit.julia.scalar_printer import JuliaPrinter
 from sciml_bench.emit.symbolic.statements import Program, Statement, straight_line
 from sciml_bench.spec.language.operators import Node
@@ -47,13 +48,18 @@ def _statements(context: Context, expressions: Sequence[Node]) -> tuple[list[str
     resolved = [context.resolve(expr) for expr in expressions]
     program = _with_plain_products(straight_line(named, resolved, avoid=context.names.values()).needed(), dict(named))
     printer = JuliaPrinter(context.target, context.names, {})
+    statements = [f"    {printer.code(st.symbol)} = {printer.code(st.expr)}" for st in program.statements]
+    codes = [printer.code(output) for output in program.outputs]
+    if context.problem.networks or context.problem.latent:
+        # Parameters are a ComponentVector.
+        body = "\n".join([*statements, *codes])
+        unpacked = [f"    {line}" for line in (*parameter_lines(context, body), *state_lines(context, body))]
+        return [*unpacked, *statements], codes
     used = {s for st in program.statements for s in st.expr.free_symbols}
     used |= {s for output in program.outputs for s in output.free_symbols}
     unpacked = [*context.unpack_parameters(used), *context.unpack_state(used)]
     # Of one value: ``x, = y`` in the other languages.
-    lines = [re.sub(r"^( *\w+), = (\w+)$", r"\1 = \2[1]", line) for line in unpacked]
-    lines += [f"    {printer.code(st.symbol)} = {printer.code(st.expr)}" for st in program.statements]
-    return lines, [printer.code(output) for output in program.outputs]
+    return [*(re.sub(r"^( *\w+), = (\w+)$", r"\1 = \2[1]", line) for line in unpacked), *statements], codes
 
 
 def _with_plain_products(program: Program, named: Mapping[Symbol, Node]) -> Program:
