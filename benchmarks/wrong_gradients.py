@@ -207,6 +207,13 @@ def _cell(row: dict[str, str]) -> str:
     return f"{row['verdict']} ({float(row['value']):.6g})"
 
 
+def keep(results: list[dict[str, Any]]) -> None:
+    """Write the results."""
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    ordered = sorted(results, key=lambda run: (run["report"], run["packages"]))
+    RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Run reports, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -230,10 +237,9 @@ def main() -> None:
                     f"{report.folder.name} ({packages}): {', '.join(way['verdict'] for way in found['ways'])}",
                     flush=True,
                 )
-        RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        results.sort(key=lambda run: (run["report"], run["packages"]))
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(results), encoding="utf-8")
+            keep(results)
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    PAGE.write_text(page(kept), encoding="utf-8")
 
 
 if __name__ == "__main__":
