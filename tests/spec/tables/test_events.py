@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sympy import Rational
@@ -96,6 +97,12 @@ def test_mistakes_are_named(load: Callable[[str], Problem], decay: str, name: st
     whole = text + decay if name == "no table" else decay + text
     with pytest.raises(ProblemError, match=match):
         load(whole.replace("t1 = 2\n", "t1 = 2\nsave = { times = [1, 2] }\n"))
+
+
+def test_events_and_conditions_cannot_be_in_one_problem(load: Callable[[str], Problem], decay: str, tmp_path: Path):
+    (tmp_path / "conditions.csv").write_text("condition,dose\nlow,1\nhigh,2\n", encoding="utf-8")
+    with pytest.raises(ProblemError, match="events and several conditions cannot be in one problem"):
+        load(decay + EVENT + '[conditions]\nfile = "conditions.csv"\n')
 
 
 def test_events_and_batches_cannot_be_in_one_problem(load: Callable[[str], Problem], decay: str):
