@@ -182,7 +182,7 @@ def page(results: list[dict[str, Any]]) -> str:
         runs = [run for run in results if run["report"] == folder.name]
         source = f"[{escaped(report.source, LONGEST)}]({report.url}), read {report.read}"
         parts += [
-            f"({folder.name})=\n## {escaped(report.title, LONGEST)}\n",
+            f'<a id="{folder.name}"></a>\n\n## {escaped(report.title, LONGEST)}\n',
             f"{source}: {escaped(report.says, 500)}\n",
         ]
         if report.cause:
