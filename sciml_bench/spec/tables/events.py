@@ -102,8 +102,8 @@ def frozen_after_end(
 ) -> tuple[tuple[State, ...], dict[str, Node], tuple[Event, ...]]:
     """The problem in which nothing changes once an event has ended the solve; the same one without such an event.
 
-    A further state is 1 until then and 0 from then on. Derivatives are multiplied by it, conditions keep the sign that
-    they have then, and scheduled events change nothing.
+    A further state is 1 until then and 0 from then on. Derivatives are multiplied by it; from then on conditions are
+    1, so that none passes zero, and scheduled events change nothing.
 
     Raises:
         ProblemError: the problem names values of all its states, among which this one would be.
