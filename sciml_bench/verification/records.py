@@ -172,13 +172,16 @@ def first_gradient(record: Record, _intent: Intent) -> Iterator[str]:
 
 
 def cold(record: Record, _intent: Intent) -> Iterator[str]:
-    """Cold caches were empty and were not hit."""
+    """Cold caches were empty and were not hit, except for what the process itself had put there.
+
+    PyTorch finds a graph again that the same process has compiled for another use.
+    """
     if record.cell.caches != "cold":
         return
-    before = record.compile_cache_files.get("before", 0)
+    before, after = (record.compile_cache_files.get(when, 0) for when in ("before", "after"))
     if before:
         yield f"{before} files in the compile caches before the process started"
-    if record.compile_cache_hits:
+    if record.compile_cache_hits and not after:
         yield f"{record.compile_cache_hits} hits in compile caches that should be cold"
 
 

@@ -97,6 +97,11 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
         first.update(outcome=outcome, message=message)
         first["solve"].update(outcome=outcome)
 
+    def hit_elsewhere() -> None:
+        cold = [record for record in run.records if record["cell"]["mode"] == "eager"]
+        for item in cold:
+            item.update(compile_cache_hits=1, compile_cache_files={"before": 0, "after": 0})
+
     return {
         "a sample is negative": ("sample_values", lambda: first["solve"]["ns"].__setitem__(0, -5)),
         "a sample is half a nanosecond": ("lines", lambda: first["solve"]["ns"].__setitem__(0, 1.5)),
@@ -139,6 +144,7 @@ def tampering(run: MadeRun) -> dict[str, tuple[str, Callable[[], Any]]]:
             "cold",
             lambda: [r["compile_cache_files"].update(before=2) for r in run.records if r["cell"]["mode"] == "eager"],
         ),
+        "a cache elsewhere was warm": ("cold", hit_elsewhere),
         "a warm cache was cold": (
             "warm",
             lambda: [r.update(compile_cache_hits=0) for r in run.records if r["cell"]["mode"] != "eager"],
@@ -217,6 +223,14 @@ def test_a_tampered_copy_is_rejected_by_the_right_rule(tmp_path: Path, what: str
     assert edition().rules[rule].cure in text
     assert "INVALID: " in text.splitlines()[-2]
     assert not any(line.startswith("VALID") for line in text.splitlines())
+
+
+def test_a_graph_that_a_cold_process_compiled_and_found_again_is_its_own(tmp_path: Path):
+    run = made_run()
+    for record in run.records:
+        if record["cell"]["mode"] == "eager":
+            record.update(compile_cache_hits=1, compile_cache_files={"before": 0, "after": 58})
+    assert broken(run.verified(tmp_path)) == set()
 
 
 def test_a_half_that_was_not_asked_for_needs_no_outcome(tmp_path: Path):
