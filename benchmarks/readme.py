@@ -18,7 +18,7 @@ from sciml_bench.analysis.tables.recommendation import recommendation_table
 from sciml_bench.render.markdown import escaped, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("stiff-gradients.md", "events.md")))
+DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("stiff-gradients.md", "events.md", "dae.md")))
 BLOCK = re.compile(r"(<!-- from (?P<run>\S+): (?P<problem>\S+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 SHOWN = ("way", "first", "each gradient", "error", "total of 1 000", "against the first")
 """The columns of the table that fit beside each other on a page."""
