@@ -7,7 +7,7 @@ The declaration (:class:`Adapter`) imports no framework. The program (:class:`Pr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -200,9 +200,10 @@ class Adapter:
     or more in every process. ``look`` is its style in figures, by default a chosen one. ``locks`` returns the texts of
     files that pin further dependencies of its workers. ``script`` names the function that writes a script. Every task
     of it has the ``options``, for its program. ``environment`` returns the same adapter in an environment that has a
-    name, or raises ``UsageError``; without it, such an environment is one of Python packages. ``interpreter`` is the
-    Python of its workers, if it is not the one of this process. ``event_program`` is the location of
-    the program for problems with events, empty if it takes no such problems.
+    name, or raises ``UsageError``; without it, such an environment is one of Python packages. ``unmet`` returns which
+    releases are not in that environment, with the fix, and starts nothing either. ``interpreter`` is the Python of its
+    workers, if it is not the one of this process. ``event_program`` is the location of the program for problems with
+    events, empty if it takes no such problems.
     """
 
     name: str
@@ -232,6 +233,7 @@ class Adapter:
     script: str = ""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: Callable[[str], Adapter] | None = None
+    unmet: Callable[[str, Sequence[str]], str] | None = None
     interpreter: str = ""
     event_program: str = ""
 

@@ -73,18 +73,24 @@ def obstacle(claim: Claim, adapters: Mapping[str, Adapter], cpu_only: bool) -> s
 def _absent_environments(claim: Claim, adapters: Mapping[str, Adapter]) -> str:
     """Return which environments of a claim are not there as it needs them, with the commands that make them."""
     commands: list[str] = []
+    reasons: list[str] = []
     for name, requirements in claim.environments.items():
-        users = dict.fromkeys(
-            base for base, _, other in (item.partition(AT) for item in claim.adapters) if other == name
-        )
-        extras = tuple(dict.fromkeys(adapters[base].extra for base in users if adapters[base].extra))
+        users = [adapters[base] for base, _, other in (item.partition(AT) for item in claim.adapters) if other == name]
+        own = dict.fromkeys(user.unmet for user in users if user.unmet is not None)
+        reasons += [reason for unmet in own if (reason := unmet(name, requirements))]
+        of_python = [user for user in users if user.unmet is None]
+        if own and not of_python:
+            continue
+        extras = tuple(dict.fromkeys(user.extra for user in of_python if user.extra))
         try:
             known = environments.read(name).requirements if name in environments.names() else ()
         except StoreError as error:
             return str(error)
         if known != requirements:
             commands.append(environments.command(name, requirements, extras))
-    return f"it needs other releases side by side; run: {' && '.join(commands)}" if commands else ""
+    if commands:
+        reasons.append(f"it needs other releases side by side; run: {' && '.join(commands)}")
+    return "; ".join(reasons)
 
 
 SPACING = 100.0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia.installation import Installation
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.errors import ProblemError
 from sciml_bench.host.environments import Environment
@@ -157,6 +161,25 @@ def test_a_claim_about_releases_names_the_commands_that_make_their_environments(
     assert command in obstacle(claim, adapters(), cpu_only=True), "made from other packages"
     (folder / "environment.json").write_text("{")
     assert "not the record of an environment" in obstacle(claim, adapters(), cpu_only=True)
+
+
+def test_a_claim_about_sets_of_julia_packages_needs_their_manifest(monkeypatch, tmp_path: Path):
+    path = changed(tmp_path, 'adapter = "julia"', 'adapter = "julia@older"')
+    table = '[environments]\nolder = ["Enzyme==0.13.46", "SciMLBase==2.146.0"]\n'
+    path.write_text(path.read_text().replace("[published]", f"{table}\n[published]"), encoding="utf-8")
+    claim = load_claim(path)
+    monkeypatch.setenv("SCIML_BENCH_JULIA", str(tmp_path / "julia.json"))
+    obstacle_here = partial(obstacle, claim, adapters(), cpu_only=True)
+    nowhere = "Julia has no environment 'older' with Enzyme==0.13.46, SciMLBase==2.146.0; run: sciml-bench julia setup"
+    assert obstacle_here().startswith(f"{nowhere} --name older --project FOLDER")
+    record = tmp_path / "julia@older.json"
+    installation.write(Installation(sys.executable, str(tmp_path)), record)
+    assert "the Julia project is not set up" in obstacle_here()
+    manifest = '[[deps.Enzyme]]\nversion = "0.13.46"\n[[deps.SciMLBase]]\nversion = "{}"\n'
+    (tmp_path / "Manifest.toml").write_text(manifest.format("2.147.0"), encoding="utf-8")
+    assert obstacle_here().startswith("Julia has no environment 'older' with SciMLBase==2.146.0; run: ")
+    (tmp_path / "Manifest.toml").write_text(manifest.format("2.146.0"), encoding="utf-8")
+    assert "has no environment" not in obstacle_here()
 
 
 FIRST_CALL = """

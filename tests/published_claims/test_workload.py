@@ -20,6 +20,7 @@ from sciml_bench.models.truth import stored as model_reference
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.published_claims.claim import Claim
 from sciml_bench.published_claims.collection import claims, find
 from sciml_bench.published_claims.joined_claims import together
 from sciml_bench.published_claims.load import load_claim
@@ -159,8 +160,15 @@ def test_claims_about_other_problems_calls_or_samples_are_measured_apart(tmp_pat
         write_workloads([one, other], tmp_path)
 
 
+def _with_one_julia(tmp_path: Path) -> Claim:
+    """A claim whose forward side is the same cell as published and when fair."""
+    path = tmp_path / "claim.toml"
+    path.write_text(find("C14-brusselator").path.read_text(encoding="utf-8").replace("julia@enzyme", "julia"))
+    return load_claim(path)
+
+
 def test_nothing_is_measured_for_the_sake_of_a_side_that_cannot_be(tmp_path: Path):
-    claim = find("C14-brusselator")
+    claim = _with_one_julia(tmp_path)
     written = write_workloads([claim], tmp_path)
     _, whole = trial(written, LADDER)
     cells = {name: label for name, (label,) in whole.sides[claim.id].items()}

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.environments import in_environment
+from sciml_bench.adapters.julia.environments import in_environment, unmet
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
 from sciml_bench.record.task import LANDING, Cell
 
@@ -129,4 +129,5 @@ ADAPTER = Adapter(
     cost=Cost(startup_s=12.0, call_s=0.005, adjoint_startup_s=80.0, long_startup_s={"cvode_bdf": 40.0}),
     look=PlotStyle("#aa4499", "*p"),
     environment=lambda name: in_environment(ADAPTER, name, refusal),
+    unmet=unmet,
 )

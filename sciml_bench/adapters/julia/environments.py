@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from sciml_bench.adapters.base import Adapter, ProblemTraits
 from sciml_bench.adapters.environments import renamed
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.installation import CURE, KEPT
-from sciml_bench.errors import UsageError
+from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
+from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host.environments import NAMES
 from sciml_bench.record.task import Cell
 
@@ -45,4 +47,22 @@ def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
             f"{found.name}/{path.removeprefix(KEPT).lstrip('/')}": text
             for path, text in installation.locks(variables).items()
         },
+    )
+
+
+def unmet(name: str, releases: Sequence[str]) -> str:
+    """Return which releases, such as ``Enzyme==0.13.46``, are not in the installation of this name, with the fix."""
+    try:
+        found = installation.read(installation.record_path(installation.named(name)))
+        versions = package_versions(Path(found.project)) if found else {}
+    except (StoreError, ManifestError) as error:
+        return str(error)
+    lacking = [
+        release for release in releases if versions.get(release.partition("==")[0]) != release.partition("==")[2]
+    ]
+    if not lacking:
+        return ""
+    return (
+        f"Julia has no environment '{name}' with {', '.join(lacking)}; {CURE} --name {name} --project FOLDER, with a "
+        "folder whose Manifest.toml has them"
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sciml_bench.adapters.base import NETWORK, Adapter, Cost, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.environments import in_environment
+from sciml_bench.adapters.julia.environments import in_environment, unmet
 from sciml_bench.adapters.recipes import always
 from sciml_bench.record.task import CONVENTIONAL, Cell
 
@@ -41,4 +41,5 @@ ADAPTER = Adapter(
     locks=installation.locks,
     cost=Cost(startup_s=60.0, call_s=0.02),
     environment=lambda name: in_environment(ADAPTER, name, refusal),
+    unmet=unmet,
 )
