@@ -298,7 +298,10 @@ def _print(stored: StoredReference) -> None:
     if events:
         shown = ", ".join(f"{item['name']} at {float(item['t']):.10g}" for item in events[:_SHOWN])
         more = f", and {len(events) - _SHOWN} more" if len(events) > _SHOWN else ""
-        click.echo(f"  {len(events)} events to {stored.certificate['event_digits']} digits of time: {shown}{more}")
+        where = " in the first trajectory" if "trajectories" in stored.certificate else ""
+        click.echo(
+            f"  {len(events)} events{where} to {stored.certificate['event_digits']} digits of time: {shown}{more}"
+        )
     for name, digits in stored.certificate.get("invariant_digits", {}).items():
         click.echo(f"  invariant {name} holds to {digits} digits")
     if "exact_solution_digits" in stored.certificate:

@@ -92,7 +92,7 @@ def _together(parts: Sequence[Certified]) -> Certified:
             gradient=[arb(0) if none else value for none, value in zip(zero, gradient, strict=True)],
             gradient_digits=np.where(zero, _MOST_DIGITS, digits),
             gradient_negligible=np.where(zero, negligible, 0.0),
-            evidence={**first.evidence, **_weakest(parts), "trajectories": len(parts)},
+            evidence={**first.evidence, **_weakest(parts), **_events(parts), "trajectories": len(parts)},
             seconds={name: round(sum(part.seconds[name] for part in parts), 3) for name in first.seconds},
         )
 
@@ -102,6 +102,12 @@ def _weakest(parts: Sequence[Certified]) -> dict[str, object]:
     agreeing = [part.evidence for part in parts if part.evidence["proof"] != ENCLOSED]
     chosen = min(agreeing or [part.evidence for part in parts], key=_second_digits)
     return {key: chosen[key] for key in ("proof", "second_method")}
+
+
+def _events(parts: Sequence[Certified]) -> dict[str, object]:
+    """The digits that the times of all events have; of what happens when, the first trajectory is shown."""
+    digits = [found for part in parts if isinstance(found := part.evidence.get("event_digits"), float)]
+    return {"event_digits": min(digits)} if digits else {}
 
 
 def _second_digits(evidence: dict[str, object]) -> float:

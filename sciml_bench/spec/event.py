@@ -32,6 +32,11 @@ class Event:
     texts: Mapping[str, str]
 
     @property
+    def expressions(self) -> tuple[Node, ...]:
+        """All that it reads: what passes zero, and the states after it."""
+        return (*(() if self.when is None else (self.when,)), *self.reset.values())
+
+    @property
     def way(self) -> str:
         """The direction in a word."""
         return next(word for word, way in DIRECTIONS.items() if way == self.direction)

@@ -128,6 +128,7 @@ def load_problem(path: Path | str) -> Problem:
     observables = load_observables(reader, t0, t1, definitions, conditions.names)
     reader.refuse_unused("conditions", conditions.columns)
     read = [*(item.expr for item in definitions), *equations.values(), *(item.of for item in observables)]
+    read += [expr for event in events for expr in event.expressions]
     constant = constant_states(conditions, [*read, *(item.sigma for item in observables if item.sigma is not None)])
     states += constant
     equations |= {state.name: sympy.S.Zero for state in constant}

@@ -12,7 +12,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import event_errors, source_task
-from adapters.stone import stone, stone_errors
+from adapters.stone import stone, stone_errors, two_stones
 
 from sciml_bench.adapters.diffrax import events
 from sciml_bench.emit import source
@@ -52,4 +52,5 @@ if __name__ == "__main__":
     errors = {case[0]: event_errors(program(*case), case[0]) for case in cases}
     ways = ("forward", "checkpointed")
     of_stone = {way: stone_errors(program_of(stone(), "tsit5", way)) for way in ways}
-    print(json.dumps({"errors": errors, "more_events": more_events(), "stone": of_stone}))
+    of_stones = {way: stone_errors(program_of(two_stones(), "tsit5", way), stones=2) for way in ways}
+    print(json.dumps({"errors": errors, "more_events": more_events(), "stone": of_stone, "stones": of_stones}))

@@ -15,8 +15,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import build, catalog_task, lotka_volterra_error, robertson_errors, source_task
-from adapters.stone import stone, stone_errors
+from adapters.stone import stone, stone_errors, two_stones
 
+from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.julia import ADAPTER
 from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
@@ -25,6 +26,7 @@ from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
 from sciml_bench.references.truth import truth
 from sciml_bench.spec import catalog
+from sciml_bench.spec.model import Problem
 
 # y' = p y^2 is infinite at t = 1.
 BLOW_UP = """
@@ -99,6 +101,11 @@ def of_one_saved_time() -> list[list[float]]:
     return program.read_solution(program.solve(program.prepare(np.array([1.0]), Point(1e-8, 1e-10)))).ys.tolist()
 
 
+def of_problem(problem: Problem) -> Program:
+    """The program of a problem with forward gradients."""
+    return build(source_task(source(problem, "julia"), problem.numbers(), cell("tsit5")))
+
+
 def findings() -> dict[str, Any]:
     """Everything, by name."""
     forward = "forward"
@@ -112,7 +119,8 @@ def findings() -> dict[str, Any]:
             "hodgkin-huxley": gradient_errors("hodgkin-huxley", "tsit5", forward, 1e-8),
             "oral-doses": gradient_errors("oral-doses", "vern9", forward, 1e-8),
         },
-        "stone": stone_errors(build(source_task(source(stone(), "julia"), stone().numbers(), cell("tsit5")))),
+        "stone": stone_errors(of_problem(stone())),
+        "stones": stone_errors(of_problem(two_stones()), stones=2),
         "algebraic": {
             "robertson-dae": gradient_errors("robertson-dae", "rodas5p", forward, 1e-8),
             "diode-rectifier": gradient_errors("diode-rectifier", "fbdf", forward, 1e-8),

@@ -12,7 +12,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import event_errors, source_task
-from adapters.stone import stone, stone_errors
+from adapters.stone import stone, stone_errors, two_stones
 
 from sciml_bench.adapters.torchdiffeq import events
 from sciml_bench.emit import source
@@ -41,4 +41,6 @@ def thermostat() -> list[float]:
 
 if __name__ == "__main__":
     errors = {name: event_errors(program(name), name) for name in ("bouncing-ball", "oral-doses")}
-    print(json.dumps({"errors": errors, "thermostat": thermostat(), "stone": stone_errors(program_of(stone()))}))
+    stones = {way: stone_errors(program_of(two_stones(), way), stones=2) for way in ("discrete", "backsolve")}
+    found = {"errors": errors, "thermostat": thermostat(), "stone": stone_errors(program_of(stone())), "stones": stones}
+    print(json.dumps(found))

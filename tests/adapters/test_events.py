@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from adapters.cells import event_errors, source_task
 from adapters.findings import findings
-from adapters.stone import stone, stone_errors
+from adapters.stone import stone, stone_errors, two_stones
 from needs import skip_without
 
 from sciml_bench.adapters import registry
@@ -47,6 +47,11 @@ def test_scipy_ends_at_an_event_between_a_computed_start_and_an_observed_loss(me
     assert max(stone_errors(scipy_program_of(stone(), method))) < 1e-5
 
 
+@pytest.mark.parametrize("method", ["rk45", "dop853", "radau", "bdf", "lsoda"])
+def test_scipy_solves_conditions_that_have_other_events(method: str):
+    assert max(stone_errors(scipy_program_of(two_stones(), method), stones=2)) < 1e-5
+
+
 def test_events_that_accumulate_end_a_solve(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(events, "MOST_EVENTS", 2)
     program = scipy_program("bouncing-ball", "rk45")
@@ -77,6 +82,11 @@ def test_diffrax_ends_at_an_event_between_a_computed_start_and_an_observed_loss(
     assert max(found["stone"][sensitivity]) < 1e-6
 
 
+@pytest.mark.parametrize("sensitivity", ["forward", "checkpointed"])
+def test_diffrax_solves_conditions_that_have_other_events(found: dict[str, Any], sensitivity: str):
+    assert max(found["stones"][sensitivity]) < 1e-6
+
+
 def test_diffrax_follows_more_events_than_its_first_solve_had(found: dict[str, Any]):
     fewer, more = found["more_events"]
     assert fewer >= 3
@@ -99,6 +109,11 @@ def test_torchdiffeq_is_right_through_events_whose_conditions_read_no_parameter(
 
 def test_torchdiffeq_ends_at_an_event_between_a_computed_start_and_an_observed_loss(in_torch: dict[str, Any]):
     assert max(in_torch["stone"]) < 1e-6
+
+
+@pytest.mark.parametrize("sensitivity", ["discrete", "backsolve"])
+def test_torchdiffeq_solves_conditions_that_have_other_events(in_torch: dict[str, Any], sensitivity: str):
+    assert max(in_torch["stones"][sensitivity]) < 1e-6
 
 
 def test_torchdiffeq_has_no_gradient_by_what_a_condition_reads(in_torch: dict[str, Any]):

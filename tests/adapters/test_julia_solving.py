@@ -40,6 +40,7 @@ def test_gradients_through_events_and_algebraic_equations_are_right(found):
 def test_an_event_ends_a_solve_between_a_computed_start_and_an_observed_loss(found):
     # The derivative of an event's time is off by some 1e-8, and what is left of it here by a hundred times as much.
     assert max(found["stone"]) < 1e-5
+    assert max(found["stones"]) < 1e-5
 
 
 def test_each_component_has_its_own_absolute_tolerance(found):

@@ -136,8 +136,10 @@ def written(folder: Path, problem: dict[str, str] | None = None, /, **changes: t
     return path
 
 
-def objective(p: np.ndarray) -> float:
-    """The negative log-likelihood with the priors, from the solution A = feed/k + (A0 - feed/k) exp(-k t)."""
+def objective(p: np.ndarray, dose: float = 0.0) -> float:
+    """The negative log-likelihood with the priors, from the solution A = feed/k + (A0 - feed/k) exp(-k t); in "high" a
+    dose is added at time 1.5.
+    """
     from scipy import stats
 
     k, factor, sd = p
@@ -149,7 +151,7 @@ def objective(p: np.ndarray) -> float:
         return solved(1.0, 0.0, t)
 
     def high(t: float) -> float:
-        return solved(factor, 0.125, t)
+        return solved(factor, 0.125, t) + (dose * np.exp(-k * (t - 1.5)) if t > 1.5 else 0.0)
 
     total = stats.norm.logpdf(1.3, low(0) + 0.25, sd) + stats.norm.logpdf([0.8, 0.7], low(1) + 0.25, sd).sum()
     total += stats.norm.logpdf(3.5, factor * high(2) + 0.25, sd) + stats.norm.logpdf(2.5, factor * high(1) + 0.25, 0.3)

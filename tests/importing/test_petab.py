@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from importing.petab_files import objective, written
-from importing.sbml_models import apply, of, start
+from importing.sbml_models import TIME, apply, event, of, start
 from needs import skip_without
 
 from sciml_bench.cli import exit_codes
@@ -86,6 +86,22 @@ def test_an_empty_cell_leaves_an_initial_assignment(tmp_path):
         (tmp_path / name).write_text(content, encoding="utf-8")
     (tmp_path / "made.toml").write_text(text, encoding="utf-8")
     assert load_problem(tmp_path / "made.toml").conditions == ("low", "high")
+
+
+def test_an_event_of_the_model_happens_in_each_condition(tmp_path):
+    path, model = written(tmp_path), tmp_path / "model.xml"
+    doses = of("Events", event("dose", apply("geq", TIME, 1.5), {"A": apply("plus", "A", "feed")}))
+    model.write_text(model.read_text(encoding="utf-8").replace("</model>", f"{doses}</model>"), encoding="utf-8")
+    text, files, _ = of_petab(path, "made")
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    (tmp_path / "made.toml").write_text(text, encoding="utf-8")
+    found = certified(load_problem(tmp_path / "made.toml"))
+    assert float(found.loss) == pytest.approx(objective(P, 0.125), rel=1e-13)
+    for i, value in enumerate(found.gradient):
+        step = 1e-6 * np.eye(3)[i]
+        differences = (objective(P + step, 0.125) - objective(P - step, 0.125)) / 2e-6
+        assert float(value) == pytest.approx(differences, rel=1e-7)
 
 
 def test_an_observable_may_be_named_in_the_noise(tmp_path):

@@ -9,6 +9,7 @@ number that is known before.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from sciml_bench.adapters.base import FloatArray
 from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.failures import MAX_STEPS_REACHED, status
 from sciml_bench.adapters.diffrax.gradients import Inputs
-from sciml_bench.adapters.diffrax.program import N_REPORT, DiffraxProgram, Solved, Values
+from sciml_bench.adapters.diffrax.program import N_REPORT, DiffraxProgram, Integrate, Solved, Values
 from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
 from sciml_bench.record.task import Point, Task
 
@@ -64,8 +65,21 @@ class EventProgram(DiffraxProgram):
 
     def _legs_used(self, inputs: jax.Array) -> jax.Array:
         values = self._values(inputs[:-2], inputs[-2:])
-        _, used = self._looped(values, values.atol * self._scale, solvers.adjoint("checkpointed", solvers.MAX_STEPS))
-        return used
+        taken = solvers.adjoint("checkpointed", solvers.MAX_STEPS)
+        return jnp.max(self._each(lambda one: self._looped(one, one.atol * self._scale, taken)[1], values))
+
+    def _integrated(self, integrate: Integrate, values: Values, sensitivity: str, most: int) -> Solved:
+        return self._each(lambda one: integrate(one, sensitivity, most), values)
+
+    def _each(self, call: Callable[[Values], Any], values: Values) -> Any:
+        """The results of all trajectories, one after the other.
+
+        Side by side, one that has ended would be differentiated through legs of no length.
+        """
+        if self._numbers.batch == 1:
+            return call(values)
+        y0 = values.y0.reshape(self._numbers.batch, -1)
+        return jax.lax.map(lambda start: call(values._replace(y0=start)), y0)
 
     def _solve(self, inputs: jax.Array) -> jax.Array:
         self._is_differentiated = False

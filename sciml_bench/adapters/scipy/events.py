@@ -35,7 +35,7 @@ class EventProgram(SciPyProgram):
         source = self.source = self._source
         self.events = EventList.of(source)
         self.reset_slopes = [getattr(source, f"reset_slopes__{name}") for name, _, _ in source.EVENTS]
-        self.scale = np.asarray(task.numbers.atol_scale)
+        self.scale = np.asarray(self._trajectories[0].atol_scale)
         self.wrt_parameters = task.numbers.wrt == "parameters"
         self.n_states = self._n_states
 

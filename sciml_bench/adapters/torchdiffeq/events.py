@@ -30,8 +30,19 @@ class EventProgram(TorchdiffeqProgram):
     def __init__(self, task: Task):
         super().__init__(task)
         self._events = EventList.of(self._source)
+        if self._numbers.batch > 1:
+            # Each trajectory has its own events, so that it is solved by itself.
+            self._scale = self._scale[0]
+
+    def _outcomes(self, n_accepted: float | None) -> None:
+        """Steps are counted for all trajectories together."""
 
     def _integrate(self, integrate: Callable[..., Any], inputs: Inputs, y0: Tensor, adjoint: dict[str, Any]) -> Tensor:
+        if y0.dim() == 1:
+            return self._from(y0, integrate, inputs, adjoint)
+        return torch.stack([self._from(start, integrate, inputs, adjoint) for start in y0], dim=1)
+
+    def _from(self, y0: Tensor, integrate: Callable[..., Any], inputs: Inputs, adjoint: dict[str, Any]) -> Tensor:
         arguments, p = self._taken(inputs.arguments), inputs.arguments.p
         y, saved = y0, []
         for segment, times, module in zip(self._segments, self._times, inputs.equations, strict=True):

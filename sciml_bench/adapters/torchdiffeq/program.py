@@ -78,7 +78,7 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
         self._times = [
             torch.tensor([s.start, *s.times], dtype=torch.float64, device=self.device) for s in self._segments
         ]
-        self._scale = self._tensor(numbers.atol_scale)
+        self._scale = self._by_trajectory(self._tensor(numbers.atol_scale))
         self._p_scale = self._tensor(numbers.p_scale)
         self._y0 = self._by_trajectory(self._tensor(numbers.y0))
         self._networks = getattr(self._source, "networks", tuple)
@@ -108,7 +108,7 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
         else:
             arguments, y0 = Arguments(self._tensor(numbers.p)), leaf.requires_grad_()
             leaves = (y0,)
-        atol = point.atol * self._by_trajectory(self._scale)
+        atol = point.atol * self._scale
         n_steps = 0 if self._method.adaptive else fixed_steps(self._method.order, point.rtol)
         options = fixed_grids.options(self._method, n_steps, numbers.t1 - numbers.t0)
         return Inputs(
@@ -144,8 +144,10 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
         ys = output.ys.flatten(1).cpu().numpy()
         if not np.all(np.isfinite(ys)):
             raise SolverFailure(Outcome.NONFINITE, "torchdiffeq reports success, but the solution is not finite")
-        together = Trajectories.as_one_system(self._numbers.batch, output.counts.get("n_accepted"))
-        return Solution(ys, output.counts, together)
+        return Solution(ys, output.counts, self._outcomes(output.counts.get("n_accepted")))
+
+    def _outcomes(self, n_accepted: float | None) -> Trajectories | None:
+        return Trajectories.as_one_system(self._numbers.batch, n_accepted)
 
     def read_gradient(self, output: Differentiated) -> Gradient:
         loss = float(output.loss)

@@ -89,12 +89,6 @@ class _Importer:
         starts += [_LATER.format(name, k) for name, times in self.later.items() for k in range(1, len(times) + 1)]
         further = [*tables.parameters, *self.columns, *starts]
         self.network = Network(tables.model, model, tables.t0, further)
-        if self.network.events:
-            event = self.network.events[0]
-            name = event.getId() or "without a name"
-            raise self.network.error(
-                f"the model has events, first '{name}'.", event, "Models of PEtab problems are read without events."
-            )
         self.functions = Functions(self.network.functions.trees)
         #: Quantities that differ between conditions: their cells as text, and the formulas of all.
         self.varying: dict[str, list[str]] = {}
@@ -129,9 +123,9 @@ class _Importer:
             raise self.error(f"nothing is measured after time {span[0]:g}.")
         formulas = [formula for group in groups for formula in (group.of, group.sigma) if is_traced(formula)]
         plain = self.network.equations(span, formulas)
-        used = names_in(
-            (*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *formulas, *self.varied)
-        )
+        of_events = [formula for event in plain.events for formula in (event.when, *event.reset.values())]
+        read = (*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *of_events)
+        used = names_in((*read, *formulas, *self.varied))
         constants = {name: value for name, value in self.constants.items() if name in used}
         self.varying = {name: texts for name, texts in self.varying.items() if name in used}
         files = {f"{self.stem}-measurements.csv": self._measurements(groups)}
@@ -142,7 +136,8 @@ class _Importer:
         equations = Equations(
             name=self.stem, states=plain.states, derivatives=plain.derivatives, t_span=span,
             parameters=self.parameters, constants={**plain.parameters, **constants},
-            definitions=plain.definitions, further=lines, reserved=(*self.varying, *(g.name for g in groups)),
+            definitions=plain.definitions, events=plain.events, further=lines,
+            reserved=(*self.varying, *(g.name for g in groups)),
             parameter_scales=self.scales, origin="from PEtab",
         )  # fmt: skip
         return Imported(equations, files, (*self.network.notes, *notes))
@@ -169,7 +164,7 @@ class _Importer:
         is_species = column in network.species
         if not is_species and column not in (*network.quantities, *network.compartments, *self.tables.parameters):
             raise self.error(f"the conditions have a column '{column}', which is not in the model.")
-        if self.later[column] and (is_species or column in network.rates):
+        if self.later[column] and (is_species or column in network.rates or column in network.jumping):
             time = self.later[column][0]
             raise self.error(f"the conditions change the state '{column}' at {time:g}.", "Such events are not read.")
         name = network.names[_START.format(column) if is_species else column]

@@ -57,7 +57,7 @@ class Case:
         self.events: Events | None = None
         # A path through data is part of the equation itself, which then differs for each trajectory.
         if like is not None and not problem.controls:
-            self.system, self.dynamics = like.system, like.dynamics
+            self.system, self.dynamics, self.events = like.system, like.dynamics, like.events
             self.around = None if like.around is None else like.around.of(problem)
             return
         try:

@@ -48,10 +48,7 @@ def load_events(
     tables = document.table("events")
     if not tables:
         return ()
-    for table, why in (
-        ("batch", "a batch"), ("conditions", "several conditions"), ("control", "a path through data"),
-        ("implicit", "an implicit part"),
-    ):  # fmt: skip
+    for table, why in (("batch", "a batch"), ("control", "a path through data"), ("implicit", "an implicit part")):
         if table in document.data:
             raise document.error(f"events and {why} cannot be in one problem.", "events", cure=f"Leave out [{table}].")
     if any(item.shape for item in (*states, *definitions)):

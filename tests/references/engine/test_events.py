@@ -7,10 +7,11 @@ from typing import Any
 
 import mpmath
 import pytest
-from adapters.stone import stone
+from adapters.stone import stone, two_stones
 from flint import arb
 from stubs.small_problems import Load
 
+from sciml_bench.references import batch_certificate
 from sciml_bench.references.certificate import Certified, certify
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.events import Watcher
@@ -232,6 +233,23 @@ def test_an_event_ends_the_solve_and_its_time_is_in_the_loss():
     agree(decimal(found.gradient[0]), mpmath.diff(lambda x: loss(x, h), g))
     agree(decimal(found.gradient[1]), mpmath.diff(lambda x: loss(g, x), h))
     assert [float(value) for value in found.rows[-1][:2]] == pytest.approx([0, -float(mpmath.sqrt(2 * h * g))])
+
+
+def test_conditions_have_events_of_their_own():
+    """One stone lands, the other is kicked in the air: the sums that :mod:`adapters.stone` has in double precision."""
+    found = batch_certificate.certified(two_stones())
+    g, h = mpmath.mpf("9.81"), mpmath.mpf(20)
+    agree(times(found)[0], mpmath.sqrt(2 * h / g), 20)
+
+    def loss(g: Real, h: Real) -> Real:
+        landing = h - 5 * g / 8 + 2 * (mpmath.sqrt(2 * h / g) - mpmath.sqrt(2 * h * g))
+        return landing + 6 * h - g * mpmath.mpf(165) / 16 + mpmath.mpf(15) / 8
+
+    agree(decimal(found.loss), loss(g, h), 20)
+    agree(decimal(found.gradient[0]), mpmath.diff(lambda x: loss(x, h), g))
+    agree(decimal(found.gradient[1]), mpmath.diff(lambda x: loss(g, x), h))
+    assert found.evidence["trajectories"] == 2
+    assert float(str(found.evidence["event_digits"])) > 20
 
 
 def test_an_event_where_the_first_guess_of_its_place_is_exact(load: Load):

@@ -99,10 +99,14 @@ def test_mistakes_are_named(load: Callable[[str], Problem], decay: str, name: st
         load(whole.replace("t1 = 2\n", "t1 = 2\nsave = { times = [1, 2] }\n"))
 
 
-def test_events_and_conditions_cannot_be_in_one_problem(load: Callable[[str], Problem], decay: str, tmp_path: Path):
-    (tmp_path / "conditions.csv").write_text("condition,dose\nlow,1\nhigh,2\n", encoding="utf-8")
-    with pytest.raises(ProblemError, match="events and several conditions cannot be in one problem"):
-        load(decay + EVENT + '[conditions]\nfile = "conditions.csv"\n')
+def test_a_quantity_of_the_conditions_that_only_an_event_reads_is_a_state(
+    load: Callable[[str], Problem], decay: str, tmp_path: Path
+):
+    (tmp_path / "conditions.csv").write_text("condition,dose,size\nlow,1,2\nhigh,2,3\n", encoding="utf-8")
+    event = '[events.e]\nwhen = "a - size/10"\nreset = { a = "a + dose" }\n'
+    problem = load(decay + event + '[conditions]\nfile = "conditions.csv"\n')
+    assert problem.batch.size == 2
+    assert [state.name for state in problem.states][-2:] == ["dose", "size"]
 
 
 def test_events_and_batches_cannot_be_in_one_problem(load: Callable[[str], Problem], decay: str):
