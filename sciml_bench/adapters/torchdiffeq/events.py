@@ -31,7 +31,7 @@ class EventProgram(TorchdiffeqProgram):
         super().__init__(task)
         self._events = EventList.of(self._source)
         if self._numbers.batch > 1:
-            # Each trajectory has its own events, so that it is solved by itself.
+            # Each trajectory has its own events, and is solved separately.
             self._scale = self._scale[0]
 
     def _outcomes(self, n_accepted: float | None) -> None:
