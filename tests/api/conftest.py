@@ -15,6 +15,8 @@ from sciml_bench.spec import catalog
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder, beside a catalog of stub problems."""
     install(tmp_path, monkeypatch)
+    # Other tests keep references of problems that are the same.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
