@@ -302,7 +302,7 @@ def size_of(shape: Shape) -> int:
 def _expressions(problem: Problem) -> list[Node]:
     inside = [definition.expr for definition in problem.definitions] + list(problem.equations.values())
     for event in problem.events:
-        inside += [*event.reset.values(), *(() if event.when is None else (event.when,))]
+        inside += event.expressions
     return [*inside, *problem.latent_expressions]
 
 

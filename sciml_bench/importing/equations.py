@@ -20,6 +20,11 @@ class ModelEvent:
     at: float | None
     reset: Mapping[str, Any]
 
+    @property
+    def formulas(self) -> tuple[Any, ...]:
+        """All that it reads: what passes zero, and the states after it."""
+        return (self.when, *self.reset.values())
+
 
 @dataclasses.dataclass(frozen=True)
 class Equations:

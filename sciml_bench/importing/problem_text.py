@@ -81,8 +81,7 @@ def written(model: Equations) -> Written:
 
 
 def _of_events(model: Equations) -> list[Any]:
-    formulas = [formula for event in model.events for formula in (event.when, *event.reset.values())]
-    return [formula for formula in formulas if is_traced(formula)]
+    return [formula for event in model.events for formula in event.formulas if is_traced(formula)]
 
 
 def _event(event: ModelEvent, names: dict[int, str]) -> list[str]:

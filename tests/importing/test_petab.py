@@ -27,12 +27,14 @@ def _petab() -> None:
 
 
 def imported(folder: Path, **changes: tuple[str, str]) -> Problem:
-    text, files, _ = of_petab(written(folder, **changes), "made")
-    for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8")
-    path = folder / "made.toml"
-    path.write_text(text, encoding="utf-8")
-    return load_problem(path)
+    return loaded(written(folder, **changes))
+
+
+def loaded(petab: Path) -> Problem:
+    text, files, _ = of_petab(petab, "made")
+    for name, content in {**files, "made.toml": text}.items():
+        petab.with_name(name).write_text(content, encoding="utf-8")
+    return load_problem(petab.with_name("made.toml"))
 
 
 def refusal(folder: Path, **changes: tuple[str, str]) -> str:
@@ -92,11 +94,7 @@ def test_an_event_of_the_model_happens_in_each_condition(tmp_path):
     path, model = written(tmp_path), tmp_path / "model.xml"
     doses = of("Events", event("dose", apply("geq", TIME, 1.5), {"A": apply("plus", "A", "feed")}))
     model.write_text(model.read_text(encoding="utf-8").replace("</model>", f"{doses}</model>"), encoding="utf-8")
-    text, files, _ = of_petab(path, "made")
-    for name, content in files.items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    (tmp_path / "made.toml").write_text(text, encoding="utf-8")
-    found = certified(load_problem(tmp_path / "made.toml"))
+    found = certified(loaded(path))
     assert float(found.loss) == pytest.approx(objective(P, 0.125), rel=1e-13)
     for i, value in enumerate(found.gradient):
         step = 1e-6 * np.eye(3)[i]

@@ -123,7 +123,7 @@ class _Importer:
             raise self.error(f"nothing is measured after time {span[0]:g}.")
         formulas = [formula for group in groups for formula in (group.of, group.sigma) if is_traced(formula)]
         plain = self.network.equations(span, formulas)
-        of_events = [formula for event in plain.events for formula in (event.when, *event.reset.values())]
+        of_events = [formula for event in plain.events for formula in event.formulas]
         read = (*plain.derivatives, *plain.states.values(), *plain.definitions.values(), *of_events)
         used = names_in((*read, *formulas, *self.varied))
         constants = {name: value for name, value in self.constants.items() if name in used}

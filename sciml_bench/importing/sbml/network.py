@@ -264,7 +264,7 @@ class Network:
             raise self.error("nothing in the model changes by an equation.", cure="It needs a reaction or a rate rule.")
         derivatives = [self._derivative(name) for name in states]
         events = events_of(self, t_span)
-        also = (*also, *(formula for event in events for formula in (event.when, *event.reset.values())))
+        also = (*also, *(formula for event in events for formula in event.formulas))
         initial = {name: self._start_of_state(name) for name in states}
         kept = _ordered(
             self,
