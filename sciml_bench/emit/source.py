@@ -11,6 +11,7 @@ from sciml_bench.emit.arrays.field_matrix import field_right_hand_side, has_fiel
 from sciml_bench.emit.arrays.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.arrays.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.arrays.scalar_problems import has_arrays, right_hand_side
+from sciml_bench.emit.arrays.vector_equations import vector_right_hand_side
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.controls import diffusion_source
 from sciml_bench.emit.diffsl import diffsl_functions
@@ -32,6 +33,9 @@ from sciml_bench.errors import UsageError
 from sciml_bench.spec.language.noise import parts
 from sciml_bench.spec.language.operators import Node, TridiagonalSolve
 from sciml_bench.spec.model import Problem, symbol
+
+# Targets whose scalar problems may be written as vectors; PyTorch's are with ``prepared``.
+VECTOR_TARGETS = ("numpy", "jax")
 
 # Frameworks that have implicit-explicit methods.
 SPLIT_TARGETS = ("jax",)
@@ -175,6 +179,10 @@ def _operators(context: Context) -> list[str]:
 
 def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node]) -> str:
     """The function of this name whose value is the right-hand sides of these equations."""
+    if context.target.name in VECTOR_TARGETS and has_arrays(context.problem) and not context.target.batched:
+        by_vectors = vector_right_hand_side(context, name, equations)
+        if by_vectors is not None:
+            return by_vectors
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in context.problem.definitions]
     program = straight_line(named, [context.resolve(expr) for expr in equations.values()]).needed()
     context.declare_tables(program.pair_tables)

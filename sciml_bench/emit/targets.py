@@ -25,7 +25,7 @@ class Target:
     ``jacobian``: solvers are given the Jacobian of scalar problems. ``ones``, ``by_time`` and ``cross_entropy`` are
     format strings for code around a solve: a one for each of n trajectories, (batch, times, …) as (times, batch, …),
     and the loss of outputs {0} with labels {1}. ``logic`` is the prefix of functions that replace ``&``, ``|`` and
-    ``~``.
+    ``~``, and ``roll`` moves entries around a vector's end.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Target:
     by_time: str = ""
     cross_entropy: str = ""
     logic: str = ""
+    roll: str = ""
 
     def for_batch(self) -> Target:
         """The target that prints for states of shape (batch, n_states): components lie along the last axis."""
@@ -92,7 +93,7 @@ TARGETS = {
     "numpy": Target(
         name="numpy", module="np", imports=("import math", "import numpy as np"),
         unpack="{}.tolist()", stack="np.array([{}])", concatenate="np.concatenate([{}])",
-        constant="{}", array="{}", total="np.sum({})", row_sum="np.sum({}, axis=-1)", gather="{}[{}]",
+        constant="{}", array="{}", total="np.sum({})", row_sum="np.add.reduce({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="np.full({1}, {0})",
         functions=_functions("np"), traced=False, reserved=frozenset({"ENTRIES", "out"}),
         differentiates=False, floats=True, cross_entropy="np.logaddexp.reduce({0}) - {0}[{1}]",
@@ -139,7 +140,7 @@ TARGETS = {
         constant="{}", array="jnp.asarray({})", total="jnp.sum({})", row_sum="jnp.sum({}, axis=-1)", gather="{}[{}]",
         reshape="{}.reshape({})", fill="jnp.full({1}, {0})",
         functions=_functions("jnp"), mapped=True, modules=True,
-        cross_entropy="jax.nn.logsumexp({0}) - {0}[{1}]",
+        cross_entropy="jax.nn.logsumexp({0}) - {0}[{1}]", roll="jnp.roll({}, {})",
     ),
     "torch": Target(
         name="torch", module="torch", imports=("import numpy as np", "import torch"),
@@ -149,7 +150,7 @@ TARGETS = {
         reshape="{}.reshape({})", fill="{}.expand({})",
         functions=_functions("torch"), tensors=True, products=True, axis="dim", modules=True,
         ones="torch.ones({}, dtype=torch.float64)", by_time="{}.swapaxes(0, 1)",
-        cross_entropy='torch.nn.functional.cross_entropy({0}, {1}, reduction="sum")',
+        cross_entropy='torch.nn.functional.cross_entropy({0}, {1}, reduction="sum")', roll="torch.roll({}, {})",
         batch={"unpack": "{}.unbind(-1)", "stack": "torch.stack([{}], dim=-1)",
                "concatenate": "torch.cat([{}], dim=-1)"},
     ),

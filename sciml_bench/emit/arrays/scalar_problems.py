@@ -7,9 +7,12 @@ as a vector. Modules have ``prepared(p)``, all that depends on the parameters al
 
 from __future__ import annotations
 
+import contextlib
+
 from sciml_bench.emit.arrays.array_writer import ArrayWriter
 from sciml_bench.emit.arrays.operation_costs import operations
 from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given, printer_of_p, symbols_of
+from sciml_bench.emit.arrays.vector_equations import vector_functions
 from sciml_bench.emit.context import Context, element_symbol
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.symbolic.statements import straight_line
@@ -17,6 +20,9 @@ from sciml_bench.spec.model import Problem, symbol
 
 WORTH = 1.25
 """Arrays must take this many times fewer operations: differentiating one takes more than differentiating a number."""
+
+MANY_STATES, FEW = 100, 20
+"""Finding products of matrices takes seconds for more states; then they are tried if vectors take more operations."""
 
 
 def has_arrays(problem: Problem) -> bool:
@@ -27,11 +33,12 @@ def has_arrays(problem: Problem) -> bool:
 def right_hand_side(context: Context) -> str:
     """``prepared`` and ``rhs``, with the constants that they need: by arrays or by numbers, whichever costs less."""
     numbers = by_numbers(context)
-    try:
-        by_arrays = ArrayWriter(context).text()
-    except NotArrays:
-        return numbers
-    return by_arrays if operations(by_arrays) * WORTH <= operations(numbers) else numbers
+    arrays = [vector_functions(context)] if not context.target.batched else []
+    if not arrays or context.problem.n_states <= MANY_STATES or operations(arrays[0]) > FEW:
+        with contextlib.suppress(NotArrays):
+            arrays.append(ArrayWriter(context).text())
+    cheapest = min(arrays, key=operations, default=numbers)
+    return cheapest if operations(cheapest) * WORTH <= operations(numbers) else numbers
 
 
 def by_numbers(context: Context) -> str:
