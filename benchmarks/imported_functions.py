@@ -170,6 +170,9 @@ def _calls(
         import jax
 
         theirs, own = (_waiting(jax.jit(function)) for function in (theirs, own))
+    else:
+        # The adapter for SciPy gives Python's own numbers.
+        p_emitted = p_emitted.tolist()
     return partial(theirs, 0.3, y, p_emitted), partial(own, 0.3, y, p_own)
 
 

@@ -130,8 +130,8 @@ class Printer(PythonCodePrinter):
     def _call(self, name: str, *arguments: Node) -> str:
         function = self.target.functions[name]
         scalar = not self.target.traced and all(self.shape(argument) == () for argument in arguments)
-        if scalar and (name in _SAFE_SCALARS or (name == "sqrt" and arguments[0].is_nonnegative)):
-            function = _SAFE_SCALARS.get(name, "math.sqrt")
+        if scalar and (name in SAFE_SCALARS or (name == "sqrt" and arguments[0].is_nonnegative)):
+            function = SAFE_SCALARS.get(name, "math.sqrt")
         return f"{function}({', '.join(self.operand(argument) for argument in arguments)})"
 
     def _print_Function(self, expr: Node) -> str:
@@ -212,7 +212,7 @@ class Printer(PythonCodePrinter):
         matrix, vector = expr.args
         if self.target.matvec:
             return self.target.matvec.format(self.code(matrix), self.code(vector))
-        return f"{self.code(matrix)} @ {self.parenthesize(vector, PRECEDENCE['Atom'])}"
+        return f"{self.code(matrix)} @ {self._atom(vector)}"
 
     def _print_NetworkOutput(self, expr: Any) -> str:
         network, *arguments = expr.args
@@ -312,7 +312,7 @@ class Printer(PythonCodePrinter):
         return [self.operand(edge) for edge in edges if edge not in (PERIODIC, MIRRORED)]
 
 
-_SAFE_SCALARS = {
+SAFE_SCALARS = {
     "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "tanh": "math.tanh", "atan": "math.atan",
     "abs": "abs",
 }  # fmt: skip

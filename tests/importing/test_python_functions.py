@@ -70,6 +70,26 @@ STYLES = {
             dose = np.where((t > 1) & (t < 2), p[0], 0.0)
             return [dose - y[0], np.clip(y[1], -0.5, p[1]), np.minimum(np.abs(y[2]), p[2])*np.sign(y[2])]
     """,
+    "tables that are looked up": """
+        import numpy as np
+        TIMES, RATES = np.array([1.0, 2.0, 3.5]), np.array([0.5, 1.5, 0.2, 0.9])
+        LEVELS = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+        def f(t, y, p):
+            k = RATES[np.searchsorted(TIMES, t)]
+            last = RATES[np.clip(np.digitize(y[0], TIMES[:2]) - 1, 0, 2)]
+            return -k*y*p + last + LEVELS[np.searchsorted([0.25], y[1], side="right")] + RATES[1:]*0.1
+    """,
+    "guards against what is no number": """
+        import numpy as np
+        def f(t, y, p):
+            safe = np.where(np.isnan(y) | np.isinf(y), 0.0, y)
+            return np.nan_to_num(-p*safe) + np.isfinite(t)*1.0
+    """,
+    "a gradient of a vector": """
+        import numpy as np
+        def f(t, y, p):
+            return -p[0]*np.gradient(y) + p[1]*np.gradient(y**2, 0.5)
+    """,
     "remainders and powers": """
         import numpy as np
         def f(t, y, p):

@@ -30,6 +30,9 @@ JAX = {
         out = jnp.zeros(3).at[jnp.array([0, 0, 2])].add(y*p).at[1].set(-y[1])
         return out.at[0].multiply(2.0) + lax.dynamic_slice(y, (1,), (1,))
     """,
+    "guards against what is no number": """
+        return jnp.nan_to_num(-p*y) + jnp.where(jnp.isnan(y) | jnp.isinf(y), 1.0, 0.0) + jnp.isfinite(y)
+    """,
     "loops": """
         def step(carry, k):
             return carry*0.5 + k, carry[0]*k
@@ -82,6 +85,9 @@ JAX = {
     "a tuple of numbers": "a, b, c = y\nreturn -a*p[0], b*p[1] - a, jnp.asarray(c)",
 }
 TORCH = {
+    "guards against what is no number": """
+        return torch.nan_to_num(-p*y) + torch.where(torch.isnan(y) | torch.isinf(y), 1.0, 0.0) + torch.isfinite(y)
+    """,
     "elementwise": """
         return torch.exp2(y)*p - torch.tan(0.1*y)/(1 + y.square()) + torch.rsqrt(2 + y**2) - torch.expm1(y)**3
     """,
@@ -365,3 +371,18 @@ def test_states_and_parameters_may_be_nested(tmp_path: Path, name: str):
 def test_nests_that_do_not_fit_are_refused(tmp_path: Path, head: str, body: str, message: str):
     with pytest.raises(ProblemError, match=message):
         of_source(written(tmp_path, "jax", body, head))
+
+
+def test_an_error_that_equinox_raises_is_no_part_of_the_formula(tmp_path: Path) -> None:
+    imported("equinox")
+    path = tmp_path / "model.py"
+    body = "    y = eqx.error_if(y, y[0] < -100, 'negative')\n    return -p*y\n"
+    path.write_text(f"{HEADS['jax']}import equinox as eqx\ndef f(t, y, p):\n{body}", encoding="utf-8")
+    assert "where" not in of_source(f"{path}:f")
+
+
+def test_a_result_in_single_precision_is_compared_as_such(tmp_path: Path) -> None:
+    imported("torch")
+    path = tmp_path / "model.py"
+    path.write_text(f"{HEADS['torch']}def f(t, y, p):\n    return (-p[0]*y).float()\n", encoding="utf-8")
+    assert 'v1 = "-p1"' in of_source(f"{path}:f")

@@ -18,10 +18,10 @@ from sympy import Symbol
 
 from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given
 from sciml_bench.emit.context import Context, joined, parameter_symbols
-from sciml_bench.emit.printer import Printer
+from sciml_bench.emit.printer import SAFE_SCALARS, Printer
 from sciml_bench.emit.symbolic.signatures import Entry, Signatures
 from sciml_bench.emit.symbolic.statements import Program, Statement, straight_line
-from sciml_bench.emit.symbolic.vectors import Vectors, View, as_nodes
+from sciml_bench.emit.symbolic.vectors import Irregular, Vectors, View, as_nodes
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import symbol
 
@@ -56,11 +56,18 @@ class VectorEquations:
     @classmethod
     def of(cls, context: Context, equations: Mapping[str, Node], rule: Rule) -> VectorEquations:
         """The equations of a scalar problem, with its definitions."""
+        try:
+            return cls._of(context, equations, rule, exact=False)
+        except Irregular:
+            return cls._of(context, equations, rule, exact=True)
+
+    @classmethod
+    def _of(cls, context: Context, equations: Mapping[str, Node], rule: Rule, *, exact: bool) -> VectorEquations:
         problem = context.problem
         states, parameters = [symbol(state.name) for state in problem.states], parameter_symbols(problem)
         entries = {name: Entry(STATES, i) for i, name in enumerate(states)}
         entries |= {name: Entry(PARAMETERS, i) for i, name in enumerate(parameters)}
-        signatures = Signatures(entries, {STATES: len(states), PARAMETERS: len(parameters)})
+        signatures = Signatures(entries, {STATES: len(states), PARAMETERS: len(parameters)}, exact)
         vectors = Vectors(signatures, frozenset(parameters), rule.long_sum)
         needed = [(symbol(each.name), context.resolve(each.expr)) for each in problem.definitions]
         named = _definitions(vectors, needed)
@@ -70,7 +77,8 @@ class VectorEquations:
             groups.setdefault(signatures.of(expr), []).append(row)
         rows: list[Rows] = []
         for indices in groups.values():
-            if len(indices) < rule.fewest_rows:
+            few = 2 if vectors.has_long_sum(exprs[indices[0]]) else rule.fewest_rows
+            if len(indices) < few:
                 rows += [Rows((row,), vectors.number(exprs[row])) for row in indices]
             else:
                 rows.append(Rows(tuple(indices), vectors.of(as_nodes([exprs[i] for i in indices]), np.array(indices))))
@@ -96,6 +104,8 @@ def _definitions(vectors: Vectors, named: Sequence[tuple[Symbol, Node]]) -> list
         for name, expr in level.items():
             groups.setdefault(signatures.of(expr), []).append(name)
         for names in groups.values():
+            # Their order in the file is the order of use, often the reverse of the entries'.
+            names.sort(key=lambda name: signatures.key(level[name], 0))
             expr = _as_vector(vectors, [level[name] for name in names])
             if expr is None:
                 for name in names:
@@ -126,7 +136,7 @@ def _place(expr: Node, signatures: Signatures) -> int:
 def vector_right_hand_side(context: Context, name: str, equations: Mapping[str, Node]) -> str | None:
     """The function of this name, with the arrays that it needs; ``None`` if numbers take less."""
     rule = RULES[context.target.name]
-    numbers = number_of_operations(context, equations)
+    numbers = cost_of_numbers(context, equations, rule)
     if numbers < rule.fewest:
         return None
     found = VectorEquations.of(context, equations, rule)
@@ -144,14 +154,18 @@ def vector_functions(context: Context) -> str:
 class Rule:
     """The conditions of using vectors. Fewer equations of one form than ``fewest_rows`` are written number by number.
 
-    Costs are in operations of numbers; an array's operation is ``operation`` of them and each entry ``entry``. There
-    must be ``fewest`` operations of numbers, and vectors must take less than this ``share`` of them.
+    Costs are in operations of numbers: an array's ``operation`` and each ``entry`` of it, a ``slice``, each
+    ``parameter`` that becomes an entry of an array, and a ``function`` of a number by the library. There must be
+    ``fewest`` operations of numbers, and vectors must take less than this ``share`` of them.
     """
 
     operation: float = 1.0
     entry: float = 0.0
     fewest: int = 0
     share: float = 1.0
+    slice: float = 1.0
+    parameter: float = 0.0
+    function: float = 1.0
     fewest_rows: int = 4
     long_sum: int = 8
 
@@ -160,9 +174,13 @@ class Rule:
         expressions = [statement.expr for statement in equations.program.statements]
         expressions += equations.program.outputs
         total = float(self.operation * len(equations.rows)) if len(equations.rows) > 1 else 0.0
+        if any(PARAMETERS in expr.free_symbols for expr in expressions):
+            total += self.parameter * equations.vectors.signatures.sizes[PARAMETERS]
         for expr in expressions:
             for node in sympy.preorder_traversal(expr):
-                if node.args and not node.is_number:
+                if isinstance(node, View) and _range(equations.vectors.choices[int(node.args[1])]):
+                    total += self.slice
+                elif node.args and not node.is_number:
                     size = math.prod(equations.vectors.shape(node))
                     many = max(1, len(node.args) - 1) if isinstance(node, sympy.Add | sympy.Mul) else 1
                     total += many * (self.operation + self.entry * size if size > 1 else 1.0)
@@ -172,17 +190,17 @@ class Rule:
 # An operation of Python's floats takes about 25 ns. JAX fuses operations of numbers as well as operations of
 # arrays, but compiles each. In PyTorch each costs the same; there the code is compared, by ``operation_costs``.
 RULES = {
-    "numpy": Rule(28.0, 0.06, fewest=100),
+    "numpy": Rule(28.0, 0.06, fewest=100, slice=6.0, parameter=1.0, function=35.0),
     "jax": Rule(fewest=200, share=0.25),
     "torch": Rule(fewest_rows=3, long_sum=3),
 }
 
 
-def number_of_operations(context: Context, equations: Mapping[str, Node]) -> int:
-    """The operations of numbers that equations take, each common part once."""
+def cost_of_numbers(context: Context, equations: Mapping[str, Node], rule: Rule) -> float:
+    """The cost of equations number by number, each common part once."""
     found, waiting = set[Node](), list(equations.values())
     inside = {symbol(definition.name): definition.expr for definition in context.problem.definitions}
-    total = 0
+    total = 0.0
     while waiting:
         node = waiting.pop()
         if node in found:
@@ -192,7 +210,9 @@ def number_of_operations(context: Context, equations: Mapping[str, Node]) -> int
             waiting.append(inside[node])
         elif node.args and not node.is_number:
             waiting += node.args
-            total += max(1, len(node.args) - 1) if isinstance(node, sympy.Add | sympy.Mul) else 1
+            by_library = isinstance(node, sympy.Pow) and not node.exp.is_Integer
+            by_library |= isinstance(node, sympy.Function) and type(node).__name__.lower() not in SAFE_SCALARS
+            total += rule.function if by_library else max(1, len(node.args) - 1)
     return total
 
 
@@ -324,6 +344,24 @@ class VectorPrinter(Printer):
         """The shape, by which arrays are printed differently from numbers."""
         return self.writer.equations.vectors.shape(expression)
 
+    def _is_product(self, expr: Node) -> bool:
+        """Return whether a power is printed as a product: NumPy has a fast way of squares only."""
+        is_cube = self.target.floats and expr.is_Pow and expr.base.is_Symbol and expr.exp == 3
+        return is_cube or super()._is_product(expr)
+
+    def _print_Total(self, expr: Any) -> str:
+        (inside,) = expr.args
+        factors = sympy.Mul.make_args(inside)
+        if inside.is_Pow and inside.exp == 2:
+            factors = (inside.base, inside.base)
+        arrays = [factor for factor in factors if self.shape(factor)]
+        # A compiler fuses the sum with the product; elsewhere the product with a vector is one operation of two.
+        if len(arrays) < 2 or self.target.mapped:
+            return super()._print_Total(expr)
+        first, *others = arrays
+        numbers = [factor for factor in factors if not self.shape(factor)]
+        return f"({self._print(sympy.Mul(*numbers, first))} @ {self._atom(sympy.Mul(*others))})"
+
     def _print_View(self, expr: Any) -> str:
         vector, number = expr.args
         return self.writer.view(vector, int(number))
@@ -331,6 +369,9 @@ class VectorPrinter(Printer):
 
 def _range(indices: NDArray[np.intp]) -> str:
     """Indices as Python writes a range between brackets, or nothing if they are none."""
+    indices = indices.ravel()
+    if len(indices) < 2:
+        return ""
     first, last, step = int(indices[0]), int(indices[-1]), int(indices[1] - indices[0])
     if step < 1 or not np.array_equal(indices, np.arange(first, last + 1, step)):
         return ""

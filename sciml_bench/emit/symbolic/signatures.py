@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from sciml_bench.spec.language.operators import Node
 
 Key = tuple[int, ...]
 _LONGEST_KEY = 16
+MOST_SEPARATE = 4
+"""Terms of one signature that are added one by one; more of them are rows of a table that is summed."""
 _DEEPEST = 30
 
 
@@ -34,10 +37,13 @@ class Term(NamedTuple):
 
 
 class Signatures:
-    """Signatures of expressions of ``entries``; the vectors have these ``sizes``."""
+    """Signatures of expressions of ``entries``; the vectors have these ``sizes``.
 
-    def __init__(self, entries: Mapping[Symbol, Entry], sizes: Mapping[Symbol, int]):
-        self.entries, self.sizes = dict(entries), dict(sizes)
+    Unless ``exact``, sums of many terms have one signature however many they are: rows of a matrix with zeros.
+    """
+
+    def __init__(self, entries: Mapping[Symbol, Entry], sizes: Mapping[Symbol, int], exact: bool):
+        self.entries, self.sizes, self._exact = dict(entries), dict(sizes), exact
         self.definitions: dict[Symbol, Node] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._of_sum: dict[Node, int] = {}
@@ -60,8 +66,9 @@ class Signatures:
     def of(self, expr: Node) -> int:
         """The signature of an expression, seen as a sum of products."""
         if expr not in self._of_sum:
-            signatures = sorted(self.of_product(term.factors) for term in self.terms(expr))
-            self._of_sum[expr] = self._number("sum", *signatures)
+            counts = Counter(self.of_product(term.factors) for term in self.terms(expr))
+            limit = max(counts.values()) if self._exact else MOST_SEPARATE + 1
+            self._of_sum[expr] = self._number("sum", *sorted((of, min(n, limit)) for of, n in counts.items()))
         return self._of_sum[expr]
 
     def of_product(self, factors: Sequence[Node]) -> int:

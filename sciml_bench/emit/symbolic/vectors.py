@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -14,12 +15,21 @@ from numpy.typing import NDArray
 from sympy import Symbol
 
 from sciml_bench.emit.printer import Row, RowSum
-from sciml_bench.emit.symbolic.signatures import Signatures, Term, arguments, is_commutative, is_condition
+from sciml_bench.emit.symbolic.signatures import (
+    MOST_SEPARATE,
+    Signatures,
+    Term,
+    arguments,
+    is_commutative,
+    is_condition,
+)
 from sciml_bench.spec.language.operators import MatrixProduct, Node, RealFunction, Total
 
-MOST_SEPARATE = 4
-"""Terms of one signature that are added one by one; more of them are rows of a table that is summed."""
 Nodes = NDArray[Any]
+
+
+class Irregular(Exception):
+    """Sums with different numbers of terms that make no matrix."""
 
 
 class View(RealFunction):
@@ -67,22 +77,27 @@ class Vectors:
                 return Row(self._of(nodes[:, 0], places[:, 0], vary))
         return vary(nodes, places)
 
+    def has_long_sum(self, expr: Node) -> bool:
+        """Return whether a number is written with vectors."""
+        inside = self.signatures.inside(expr)
+        if isinstance(inside, sympy.Add):
+            counts = Counter(self.signatures.of_product(term.factors) for term in self.signatures.terms(inside))
+            if max(counts.values()) >= self.long_sum:
+                return True
+        return any(self.has_long_sum(part) for part in inside.args)
+
     def _same(self, expr: Node) -> Node:
         """An expression that is one number."""
         if isinstance(expr, Symbol) and expr not in self.signatures.entries:
             return expr
         if is_condition(expr) or not isinstance(expr, sympy.Add):
             return self._of_factor(as_nodes([expr]), np.zeros(1, dtype=np.intp)) if not expr.is_number else expr
-        groups: dict[int, list[Term]] = {}
-        for term in self.signatures.terms(expr):
-            groups.setdefault(self.signatures.of_product(term.factors), []).append(term)
         parts: list[Node] = []
-        for terms in groups.values():
+        for terms in self._groups(expr, 0).values():
             if len(terms) < self.long_sum:
                 parts += [term.coefficient * self._product_of(term) for term in terms]
                 continue
             places = np.zeros(len(terms), dtype=np.intp)
-            terms = sorted(terms, key=lambda term: self.signatures.key_of_product(term.factors, 0))
             parts.append(Total(self._product(terms, places, (len(terms),))))
         return sympy.Add(*parts)
 
@@ -90,30 +105,26 @@ class Vectors:
         return sympy.Mul(*(self._same(factor) for factor in term.factors))
 
     def _of_sum(self, nodes: Nodes, places: NDArray[np.intp]) -> Node:
-        signatures = self.signatures
-        rows = [self._sorted(node, place) for node, place in zip(nodes.flat, places.ravel().tolist(), strict=True)]
+        rows = [self._groups(node, place) for node, place in zip(nodes.flat, places.ravel().tolist(), strict=True)]
         parts: list[Node] = []
-        start = 0
-        while start < len(rows[0]):
-            of = signatures.of_product(rows[0][start].factors)
-            end = start + sum(signatures.of_product(term.factors) == of for term in rows[0][start:])
-            if end - start > MOST_SEPARATE and nodes.ndim == 1 and rows[0][start].factors:
-                parts.append(self._table_sum(self._by_columns([row[start:end] for row in rows]), places))
+        for of, terms in sorted(rows[0].items()):
+            of_rows = [row[of] for row in rows]
+            if len({*map(len, of_rows)}) > 1 or (len(terms) > MOST_SEPARATE and nodes.ndim == 1 and terms[0].factors):
+                if nodes.ndim > 1:
+                    raise Irregular
+                parts.append(self._table_sum(self._by_columns(of_rows), places))
             else:
-                parts += [self._product([row[k] for row in rows], places, nodes.shape) for k in range(start, end)]
-            start = end
+                parts += [self._product([row[k] for row in of_rows], places, nodes.shape) for k in range(len(terms))]
         return sympy.Add(*parts)
 
-    def _sorted(self, node: Node, place: int) -> list[Term]:
-        """Terms in the order of their signatures, and within one by the entries that they hold."""
-        signatures = self.signatures
-        return sorted(
-            signatures.terms(node),
-            key=lambda term: (
-                signatures.of_product(term.factors),
-                signatures.key_of_product(term.factors, place),
-            ),
-        )
+    def _groups(self, node: Node, place: int) -> dict[int, list[Term]]:
+        """Terms by their signatures, in the order of the entries that they hold."""
+        groups: dict[int, list[Term]] = {}
+        for term in self.signatures.terms(node):
+            groups.setdefault(self.signatures.of_product(term.factors), []).append(term)
+        for terms in groups.values():
+            terms.sort(key=lambda term: self.signatures.key_of_product(term.factors, place))
+        return groups
 
     def _product(self, terms: Sequence[Term], places: NDArray[np.intp], shape: tuple[int, ...]) -> Node:
         coefficients = self._numbers([term.coefficient for term in terms], shape)
@@ -133,11 +144,22 @@ class Vectors:
     def _by_columns(self, rows: list[list[Term]]) -> list[list[Term]]:
         """The terms of each row in one order, if only parameters and numbers differ between rows: a matrix."""
         columns = [{self._column(term): term for term in row} for row in rows]
-        order = list(columns[0])
-        if any(len(row) != len(order) or row.keys() != columns[0].keys() for row in columns):
-            return rows
-        order.sort(key=lambda factors: self.signatures.key_of_product(tuple(factors), 0))
-        return [[row[column] for column in order] for row in columns]
+        union = {column: term for row in columns for column, term in row.items()}
+        longest = max(map(len, rows))
+        if any(len(row) < len(terms) for row, terms in zip(columns, rows, strict=True)) or len(union) > 2 * longest:
+            return self._even(rows)
+        has_parameters = any(self.named & {*term.factors} for term in union.values())
+        if has_parameters and any(len(row) < len(union) for row in columns):
+            return self._even(rows)
+        order = sorted(union, key=lambda factors: self.signatures.key_of_product(tuple(factors), 0))
+        zeros = {column: term._replace(coefficient=sympy.S.Zero) for column, term in union.items()}
+        return [[row.get(column, zeros[column]) for column in order] for row in columns]
+
+    @staticmethod
+    def _even(rows: list[list[Term]]) -> list[list[Term]]:
+        if len({*map(len, rows)}) > 1:
+            raise Irregular
+        return rows
 
     def _column(self, term: Term) -> frozenset[Node]:
         return frozenset(factor for factor in term.factors if factor not in self.named)
@@ -175,7 +197,7 @@ class Vectors:
             case Row():
                 return (*self.shape(expr.args[0]), 1)
             case RowSum() | MatrixProduct():
-                return self.shape(expr.args[0])[:1]
+                return self.shape(expr.args[0])[:-1]
             case _:
                 return np.broadcast_shapes(*map(self.shape, expr.args))
 

@@ -24,9 +24,11 @@ from sciml_bench.importing.python.traced import (
 
 
 def _equal(a: Any, b: Any) -> Any:
-    """Two conditions that hold together; a value that is compared with itself, to find out whether it is a number."""
+    """Two conditions that hold together; a value is equal to itself, as it is a number, and to no infinity."""
     if isinstance(a, Condition) and isinstance(b, Condition):
         return (a & b) | (~a & ~b)
+    if any(is_traced(x) and isinstance(y, (float, np.floating)) and np.isinf(y) for x, y in ((a, b), (b, a))):
+        return False
     return True if a is b else a == b
 
 
@@ -48,6 +50,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     **{name: UFUNCS[name] for name in (
         "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
         "sign", "floor", "ceil", "square", "reciprocal", "logical_and", "logical_or", "logical_not", "remainder",
+        "isnan", "isinf", "isfinite",
     )},
     "maximum": _extreme("maximum", -np.inf), "minimum": _extreme("minimum", np.inf),
     "add": UFUNCS["add"], "sub": UFUNCS["subtract"], "mul": UFUNCS["multiply"], "div": UFUNCS["divide"],

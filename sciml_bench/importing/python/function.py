@@ -264,7 +264,9 @@ class Call:
                 self.library.single = True
                 result = self._evaluated(t, y, values)
             inner = (each for part in self.parts(result) for each in (part if isinstance(part, list) else [part]))
-            self.library.single |= any("float32" in str(getattr(each, "dtype", "")) for each in inner)
+            if not self.library.single and any("float32" in str(getattr(each, "dtype", "")) for each in inner):
+                self.library.single = True
+                result = self._evaluated(t, y, values)
             return np.asarray(self._flat(result), dtype=float)
 
     def jacobian(self, t: float, y: Sequence[float], values: Mapping[Key, float]) -> np.ndarray[Any, Any] | None:

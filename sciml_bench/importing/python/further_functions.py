@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sciml_bench.importing.python.refusals import Unsupported
-from sciml_bench.importing.python.traced import UFUNCS, Traced, array, is_traced, number, where
+from sciml_bench.importing.python.traced import UFUNCS, Traced, array, elementwise, is_traced, number, where
 
 #: Larger matrices are solved with pivots, which depend on values.
 _MOST_ROWS = 3
@@ -53,6 +53,35 @@ def piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **options: An
     for test, function in zip(tests, functions, strict=False):
         found = where(test, value(function), found)
     return found
+
+
+def searchsorted(places: Any, x: Any, side: str = "left", sorter: Any = None) -> Any:
+    """``np.searchsorted``: the place of a value in a table, which follows from comparisons."""
+    at = [float(number(place)) for place in np.ravel(places)]
+    if sorter is not None or any(a > b for a, b in pairwise(at)):
+        raise Unsupported("np.searchsorted and np.digitize need a table that increases")
+
+    def one(value: Any) -> Any:
+        found: Any = len(at)
+        for k, place in reversed(list(enumerate(at))):
+            found = where(value <= place if side == "left" else value < place, k, found)
+        return found
+
+    return elementwise(one)(x)
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """``np.digitize`` of a table that increases."""
+    return searchsorted(bins, x, "left" if right else "right")
+
+
+def gradient(values: Any, *steps: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """``np.gradient`` of a vector with one step: centred differences, and simple ones at the ends."""
+    if np.ndim(values) != 1 or len(steps) > 1 or np.ndim(steps) > 1 or axis not in (None, 0) or edge_order != 1:
+        raise Unsupported("np.gradient is read for a vector with one step")
+    step, n = steps[0] if steps else 1.0, len(values)
+    inside = [(values[i + 1] - values[i - 1]) / (2 * step) for i in range(1, n - 1)]
+    return array([(values[1] - values[0]) / step, *inside, (values[-1] - values[-2]) / step])
 
 
 def _square(matrix: Any) -> Any:

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.importing.python.further_functions import LINALG, SPECIAL, interp, piecewise
+from sciml_bench.importing.python.further_functions import (
+    LINALG,
+    SPECIAL,
+    digitize,
+    gradient,
+    interp,
+    piecewise,
+    searchsorted,
+)
+from sciml_bench.importing.python.tables import Table
 from sciml_bench.importing.python.traced import FUNCTIONS, UFUNCS, array, is_traced, number_of
 
 
@@ -34,6 +43,9 @@ _JOINED = {
 _ARRAYS: dict[str, Any] = {
     "interp": interp,
     "piecewise": piecewise,
+    "searchsorted": searchsorted,
+    "digitize": digitize,
+    "gradient": gradient,
     "array": array,
     "asarray": array,
     "asanyarray": array,
@@ -87,6 +99,8 @@ def stand_in(value: Any) -> Any:
         from sciml_bench.importing.python import curves
 
         return curves.stand_in(value) or value
+    if type(value) is np.ndarray and value.dtype != object:
+        return value.view(Table)
     if isinstance(value, np.ufunc):
         return UFUNCS.get(value.__name__) or SPECIAL.get(value.__name__, value)
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", "")

@@ -348,6 +348,10 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "greater_equal": elementwise(lambda a, b: a >= b), "bitwise_and": elementwise(lambda a, b: a & b),
     "bitwise_or": elementwise(lambda a, b: a | b),
     "invert": elementwise(lambda a: ~a if isinstance(a, Condition) else not a),
+    # Guards against numbers that no solution has.
+    "isnan": elementwise(lambda x: not is_traced(x) and bool(np.isnan(x))),
+    "isinf": elementwise(lambda x: not is_traced(x) and bool(np.isinf(x))),
+    "isfinite": elementwise(lambda x: is_traced(x) or bool(np.isfinite(x))),
     "matmul": lambda a, b, **_: array(np.dot(np.array(a, dtype=object), np.array(b, dtype=object))),
 }  # fmt: skip
 """Our versions of NumPy's functions of numbers, by name."""

@@ -160,7 +160,7 @@ def test_a_sum_in_every_equation_is_computed_once(load: Load, always: None) -> N
     n = 9
     total = " + ".join(f"y{i}**2" for i in range(n))
     text = agrees(load([f"-y{i}*({total}) + a{i}" for i in range(n)], {}))
-    assert text.count("np.sum(") == 1
+    assert text.count("(y @ y)") == 1
 
 
 def test_equations_without_a_state_or_all_equal(load: Load, always: None) -> None:
@@ -297,3 +297,26 @@ def test_large_ones_are_vectors_in_all_three(load: Load) -> None:
     assert "np.sin(y)" in source(problem, "numpy")
     assert "jnp.sin(y)" in source(problem, "jax")
     assert "torch.sin(y)" in source(problem, "torch-arrays")
+
+
+def test_a_matrix_with_zeros_is_a_matrix(load: Load, always: None) -> None:
+    rows = [
+        " + ".join(f"{0.1 * (i + j) + 0.05:.2f}*tanh(y{j})" for j in range(12) if (i * 5 + j * 3) % 4)
+        for i in range(12)
+    ]
+    text = agrees(load([f"a0*({row}) - y{i}**3" for i, row in enumerate(rows)], {}))
+    assert text.count("np.tanh(y)") == 1
+    assert "np.add.reduce" not in text
+
+
+def test_sums_of_many_lengths_that_make_no_matrix(load: Load, always: None) -> None:
+    rows = [" + ".join(f"sin(y{j} - y{i})*a{j}" for j in range(i + 4) if j != i) for i in range(8)]
+    agrees(load([f"{row} - y{i}" for i, row in enumerate(rows)] + [f"-y{8 + i}" for i in range(4)], {}))
+
+
+def test_two_long_rows_are_a_product(load: Load, always: None) -> None:
+    hidden = {f"h{i}": f"tanh(a{i}*y0 + a{i + 8}*y1)" for i in reversed(range(8))}
+    rows = [" + ".join(f"{0.1 * i + k + 0.5:.1f}*h{i}" for i in range(8)) for k in range(2)]
+    text = agrees(load(rows, hidden))
+    assert "p[0:8]*y[0]" in text
+    assert " @ " in text
