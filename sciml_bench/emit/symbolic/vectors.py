@@ -79,12 +79,18 @@ class Vectors:
 
     def has_long_sum(self, expr: Node) -> bool:
         """Return whether a number is written with vectors."""
-        inside = self.signatures.inside(expr)
-        if isinstance(inside, sympy.Add):
-            counts = Counter(self.signatures.of_product(term.factors) for term in self.signatures.terms(inside))
-            if max(counts.values()) >= self.long_sum:
-                return True
-        return any(self.has_long_sum(part) for part in inside.args)
+        signatures, waiting, seen = self.signatures, [expr], set[Node]()
+        while waiting:
+            inside = signatures.inside(waiting.pop())
+            if inside in seen:
+                continue
+            seen.add(inside)
+            waiting += inside.args
+            if isinstance(inside, sympy.Add):
+                counts = Counter(signatures.of_product(term.factors) for term in signatures.terms(inside))
+                if max(counts.values()) >= self.long_sum:
+                    return True
+        return False
 
     def _same(self, expr: Node) -> Node:
         """An expression that is one number."""
