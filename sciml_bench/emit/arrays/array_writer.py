@@ -29,6 +29,9 @@ def placed(values, places, shape):
     return values.new_zeros(shape).index_put(tuple(torch.tensor(axis, device=values.device) for axis in places), values)
 ''',
 }
+_LONGEST_TEXT = 200
+"""Of a unit in comments: texts of units inside each other would double from level to level."""
+
 _FUNCTIONS = {"reciprocal": "torch.reciprocal({})", "sqrt": "torch.sqrt({})", "square": "torch.square({})"}
 
 
@@ -134,6 +137,8 @@ class ArrayWriter:
         for entry in members:
             unit = self._forms.units[entry]
             inside = self._polynomial_text(unit.argument)
+            if len(inside) > _LONGEST_TEXT:
+                inside = "..."
             self._entry_texts[entry] = f"{'' if unit.kind == VALUE else _kind_text(unit.kind)}({inside})"
         entries += members
         name = self._fresh("z")
