@@ -11,7 +11,7 @@ from sciml_bench.emit.arrays.field_matrix import field_right_hand_side, has_fiel
 from sciml_bench.emit.arrays.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.arrays.scalar_jacobian import scalar_jacobian_source
 from sciml_bench.emit.arrays.scalar_problems import has_arrays, right_hand_side
-from sciml_bench.emit.arrays.vector_equations import vector_right_hand_side
+from sciml_bench.emit.arrays.vector_writer import vector_right_hand_side
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.controls import diffusion_source
 from sciml_bench.emit.diffsl import diffsl_functions

@@ -12,7 +12,7 @@ import contextlib
 from sciml_bench.emit.arrays.array_writer import ArrayWriter
 from sciml_bench.emit.arrays.operation_costs import operations
 from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given, printer_of_p, symbols_of
-from sciml_bench.emit.arrays.vector_equations import vector_functions
+from sciml_bench.emit.arrays.vector_writer import vector_functions
 from sciml_bench.emit.context import Context, element_symbol
 from sciml_bench.emit.symbolic.forms import NotArrays
 from sciml_bench.emit.symbolic.statements import straight_line

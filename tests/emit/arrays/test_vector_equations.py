@@ -17,7 +17,7 @@ from emit.evaluation import evaluate, sample
 from needs import skip_without
 
 from sciml_bench.emit import source
-from sciml_bench.emit.arrays import vector_equations
+from sciml_bench.emit.arrays import vector_costs, vector_equations, vector_writer
 from sciml_bench.emit.arrays.scalar_problems import has_arrays
 from sciml_bench.emit.context import Context
 from sciml_bench.emit.symbolic.elementary import in_elementary_functions
@@ -63,16 +63,16 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors wherever they are possible."""
     rules = {
         name: replace(rule, fewest=0, share=np.inf, fewest_rows=2, long_sum=3)
-        for name, rule in vector_equations.RULES.items()
+        for name, rule in vector_costs.RULES.items()
     }
-    monkeypatch.setattr(vector_equations, "RULES", rules)
+    monkeypatch.setattr(vector_costs, "RULES", rules)
     monkeypatch.setattr(vector_equations, "FEWEST_DEFINITIONS", 2)
 
 
 def written(problem: Problem, target: str = "numpy") -> str:
     """The right-hand side as vectors."""
     context = Context.of(problem, TARGETS[target])
-    text = vector_equations.vector_right_hand_side(context, "rhs", problem.equations)
+    text = vector_writer.vector_right_hand_side(context, "rhs", problem.equations)
     assert text is not None
     return text
 
@@ -274,7 +274,7 @@ def test_jax_and_pytorch_agree_and_differentiate(load: Load, always: None) -> No
                 slopes = np.asarray(jax.jacobian(names["rhs"], 1)(t, jnp.asarray(y), jnp.asarray(p)))
             assert found == pytest.approx(evaluate(problem, t, y, p), rel=1e-12, abs=1e-13)
             context = Context.of(problem, TARGETS["torch-arrays"])
-            code = vector_equations.vector_functions(context)
+            code = vector_writer.vector_functions(context)
             scope: dict[str, Any] = {"torch": torch, "np": np}
             exec(code, scope)
             given = scope["prepared"](torch.tensor(p))
