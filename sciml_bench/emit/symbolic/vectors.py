@@ -27,6 +27,9 @@ from sciml_bench.spec.language.operators import MatrixProduct, Node, RealFunctio
 
 Nodes = NDArray[Any]
 
+MOST_GATHERED = 8
+"""Terms that are added one by one if they make no matrix: a stencil of entries. A table of them takes longer in JAX."""
+
 
 class Irregular(Exception):
     """Sums with different numbers of terms that make no matrix."""
@@ -115,10 +118,13 @@ class Vectors:
         parts: list[Node] = []
         for of, terms in sorted(rows[0].items()):
             of_rows = [row[of] for row in rows]
-            if len({*map(len, of_rows)}) > 1 or (len(terms) > MOST_SEPARATE and nodes.ndim == 1 and terms[0].factors):
-                if nodes.ndim > 1:
-                    raise Irregular
-                parts.append(self._table_sum(self._by_columns(of_rows), places))
+            is_even = len({*map(len, of_rows)}) == 1
+            is_table = not is_even or (len(terms) > MOST_SEPARATE and nodes.ndim == 1 and bool(terms[0].factors))
+            matrix = self._as_matrix(of_rows) if is_table else None
+            if not is_even and (matrix is None or nodes.ndim > 1):
+                raise Irregular
+            if matrix is not None or (is_table and len(terms) > MOST_GATHERED):
+                parts.append(self._table_sum(matrix or of_rows, places))
             else:
                 parts += [self._product([row[k] for row in of_rows], places, nodes.shape) for k in range(len(terms))]
         return sympy.Add(*parts)
@@ -147,25 +153,19 @@ class Vectors:
             for k in range(len(ordered[0]))
         ]
 
-    def _by_columns(self, rows: list[list[Term]]) -> list[list[Term]]:
-        """The terms of each row in one order, if only parameters and numbers differ between rows: a matrix."""
+    def _as_matrix(self, rows: list[list[Term]]) -> list[list[Term]] | None:
+        """The terms of each row in one order, if only parameters and numbers differ between rows; zeros are added."""
         columns = [{self._column(term): term for term in row} for row in rows]
         union = {column: term for row in columns for column, term in row.items()}
         longest = max(map(len, rows))
         if any(len(row) < len(terms) for row, terms in zip(columns, rows, strict=True)) or len(union) > 2 * longest:
-            return self._even(rows)
+            return None
         has_parameters = any(self.named & {*term.factors} for term in union.values())
         if has_parameters and any(len(row) < len(union) for row in columns):
-            return self._even(rows)
+            return None
         order = sorted(union, key=lambda factors: self.signatures.key_of_product(tuple(factors), 0))
         zeros = {column: term._replace(coefficient=sympy.S.Zero) for column, term in union.items()}
         return [[row.get(column, zeros[column]) for column in order] for row in columns]
-
-    @staticmethod
-    def _even(rows: list[list[Term]]) -> list[list[Term]]:
-        if len({*map(len, rows)}) > 1:
-            raise Irregular
-        return rows
 
     def _column(self, term: Term) -> frozenset[Node]:
         return frozenset(factor for factor in term.factors if factor not in self.named)
