@@ -11,7 +11,8 @@ from typing import Any
 class ModelEvent:
     """A jump of states when ``when`` passes zero in the direction, or at the time ``at``, to the values of ``reset``.
 
-    ``when`` and the values are formulas or numbers, of the state before.
+    ``when`` and the values are formulas or numbers, of the state before. Of several at once the one of the higher
+    ``priority`` comes first.
     """
 
     name: str
@@ -19,6 +20,7 @@ class ModelEvent:
     direction: str
     at: float | None
     reset: Mapping[str, Any]
+    priority: int = 0
 
     @property
     def formulas(self) -> tuple[Any, ...]:

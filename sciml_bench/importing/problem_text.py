@@ -92,6 +92,8 @@ def _event(event: ModelEvent, names: dict[int, str]) -> list[str]:
         lines = [f"at = [{event.at!r}]"]
     else:
         lines = [f"when = {text(event.when)}", f'direction = "{event.direction}"']
+    if event.priority:
+        lines.append(f"priority = {event.priority}")
     return [*lines, f"reset = {{ {', '.join(f'{name} = {text(value)}' for name, value in event.reset.items())} }}"]
 
 

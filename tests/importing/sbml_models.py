@@ -79,14 +79,18 @@ def start(symbol: str, formula: str) -> str:
     return f'<initialAssignment symbol="{symbol}">{math(formula)}</initialAssignment>'
 
 
-def event(name: str, trigger: str, values: Mapping[str, object], more: str = "", initial: str = "true") -> str:
-    """An event that sets quantities to numbers, names and formulas."""
+def event(
+    name: str, trigger: str, values: Mapping[str, object], more: str = "", initial: str = "true",
+    before: str = "true", persistent: str = "true",
+) -> str:  # fmt: skip
+    """An event that sets quantities to numbers, names and formulas; ``before``: to their values when triggered."""
     assignments = (
         f'<eventAssignment variable="{variable}">{math(_argument(value))}</eventAssignment>'
         for variable, value in values.items()
     )
     return (
-        f'<event id="{name}" useValuesFromTriggerTime="true"><trigger initialValue="{initial}" persistent="true">'
+        f'<event id="{name}" useValuesFromTriggerTime="{before}">'
+        f'<trigger initialValue="{initial}" persistent="{persistent}">'
         f"{math(trigger)}</trigger>{more}{of('EventAssignments', *assignments)}</event>"
     )
 

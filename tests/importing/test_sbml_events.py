@@ -101,12 +101,58 @@ def test_saved_times_keep_clear_of_events(tmp_path: Path):
     assert float(problem.events[0].at[0]) not in map(float, problem.save_times)
 
 
+def first(priority: int) -> str:
+    """A priority of an event."""
+    return f"<priority>{math(f'<cn> {priority} </cn>')}</priority>"
+
+
+TWO = (of("Compartments", compartment("c", 1)), of("Species", species("A"), species("B")), DECAY[2], BREAKS)
+
+
+@pytest.mark.parametrize("trigger", [AFTER, apply("lt", "A", 1)])
+def test_events_at_once_take_values_of_before_if_they_say_so(tmp_path: Path, trigger: str):
+    # The same condition with its sides exchanged.
+    other = apply("gt", 1, "A") if trigger != AFTER else trigger
+    pair = event("e", trigger, {"A": 7, "B": 3}, first(2)), event("f", other, {"B": "A"}, first(1))
+    (made,) = loaded(*TWO, of("Events", *pair), folder=tmp_path).events
+    assert {name: str(value) for name, value in made.reset.items()} == {"A": "7", "B": "A"}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_events_at_once_take_values_one_after_the_other_if_they_say_so(tmp_path: Path, order: int):
+    pair = (
+        event("e", apply("lt", "A", 1), {"A": 7}, first(order), before="false"),
+        event("f", apply("lt", "A", 1), {"B": "A"}, first(0), before="false"),
+    )
+    (made,) = loaded(*TWO, of("Events", *pair), folder=tmp_path).events
+    assert {name: str(value) for name, value in made.reset.items()} == {"A": "7", "B": "7" if order > 0 else "A"}
+
+
+def test_events_of_different_moments_keep_to_their_own(tmp_path: Path):
+    pair = event("e", AFTER, {"A": 7}), event("f", apply("gt", TIME, 0.6), {"A": 2})
+    assert [made.name for made in loaded(*TWO, of("Events", *pair), folder=tmp_path).events] == ["e", "f"]
+
+
 REFUSED = {
     "a delayed event": ((*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, f"<delay>{math(ONE)}</delay>"))),
                         "'e': it has a delay"),
-    "an event of priority": (
-        (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, f"<priority>{math(ONE)}</priority>"))),
-        "'e': it has a priority",
+    "a priority that changes": (
+        (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, f"<priority>{math('<ci> A </ci>')}</priority>"))),
+        "'e': its priority changes with time",
+    ),
+    "two events that set the same at once": (
+        (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}), event("f", AFTER, {"A": 2}))),
+        "'e', 'f' happen at once, and more than one sets 'A'",
+    ),
+    "two events with values of different times": (
+        (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, first(1)),
+                            event("f", AFTER, {"A": "k"}, first(2), before="false"))),
+        "'e', 'f' happen at once and take values at different times",
+    ),
+    "an event that another one may prevent": (
+        (*DECAY, BREAKS, of("Events", event("e", apply("gt", "A", 1), {"A": 1}, first(1)),
+                            event("f", apply("gt", "A", 1), {"A": 2}, first(2), persistent="false"))),
+        "'e', 'f' happen at once, and one may prevent the other",
     ),
     "a trigger of two comparisons": (
         (*DECAY, BREAKS, of("Events", event("e", apply("and", AFTER, apply("lt", "A", 1)), {"A": 1}))),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.importing.equations import ModelEvent
 from sciml_bench.importing.python.arguments import distinct
 from sciml_bench.importing.python.refusals import REFUSALS, Refusal
+from sciml_bench.importing.python.traced import is_traced
 from sciml_bench.importing.sbml.mathematics import NoFormula
 from sciml_bench.importing.sbml.trigger import NoEvent, trigger_of
 
@@ -24,7 +27,7 @@ def events_of(network: Network, t_span: tuple[float, float]) -> tuple[ModelEvent
     Raises:
         ProblemError: one says what events of problem files cannot.
     """
-    found: list[ModelEvent] = []
+    found: list[_Imported] = []
     keys = {str(i): event.getId() or f"event{i + 1}" for i, event in enumerate(network.events)}
     names = distinct(keys, tuple(network.names.values()), longest=34)
     for key, event in zip(keys, network.events, strict=True):
@@ -39,8 +42,89 @@ def events_of(network: Network, t_span: tuple[float, float]) -> tuple[ModelEvent
             continue
         reset = _reset(network, event, what)
         if reset:
-            found.append(ModelEvent(names[key], trigger.when, trigger.direction, trigger.at, reset))
-    return tuple(found)
+            made = ModelEvent(names[key], trigger.when, trigger.direction, trigger.at, reset)
+            found.append(_Imported(made, event, _priority(network, event, what)))
+    return tuple(_at_once(network, found))
+
+
+@dataclass(frozen=True)
+class _Imported:
+    """An event as written, with libSBML's object and its priority."""
+
+    event: ModelEvent
+    source: Any
+    priority: float | None
+
+    @property
+    def moment(self) -> object:
+        """Its time, or its trigger: equal for two events that always happen at once."""
+        import libsbml
+
+        if self.event.at is not None:
+            return self.event.at
+        trigger = self.source.getTrigger().getMath()
+        sides = [libsbml.formulaToL3String(trigger.getChild(i)) for i in range(trigger.getNumChildren())]
+        rises = trigger.getType() in (libsbml.AST_RELATIONAL_GT, libsbml.AST_RELATIONAL_GEQ)
+        return tuple(reversed(sides) if rises else sides)
+
+    @property
+    def reads_before(self) -> bool:
+        """Return whether its values are taken when it is triggered, and not when it is executed."""
+        return bool(self.source.getUseValuesFromTriggerTime())
+
+
+def _priority(network: Network, event: Any, what: str) -> float | None:
+    if not event.isSetPriority() or not event.getPriority().isSetMath():
+        return None
+    value = network.formula(event.getPriority(), network.now, f"{what}, priority")
+    if is_traced(value):
+        raise network.error(f"{what}: its priority changes with time.", event, "Write it as events of a problem file.")
+    return float(value)
+
+
+def _at_once(network: Network, found: Sequence[_Imported]) -> list[ModelEvent]:
+    """The events in their order where several have one moment; one event where all values are taken before it.
+
+    Raises:
+        ProblemError: the order decides, and is not said; or later events depend on earlier ones in another way.
+    """
+    priorities = sorted({item.priority for item in found if item.priority is not None})
+    moments: dict[object, list[_Imported]] = {}
+    for item in found:
+        moments.setdefault(item.moment, []).append(item)
+    result: list[ModelEvent] = []
+    for items in moments.values():
+        if len(items) > 1:
+            _refuse_unsaid(network, items)
+        if len(items) > 1 and all(item.reads_before for item in items):
+            # The last one to set a state decides.
+            in_order = sorted(items, key=lambda item: -math.inf if item.priority is None else -item.priority)
+            together = {name: value for item in in_order for name, value in item.event.reset.items()}
+            result.append(replace(items[0].event, reset=together))
+        else:
+            ranks = (0 if item.priority is None else 1 + priorities.index(item.priority) for item in items)
+            result += [replace(item.event, priority=rank) for item, rank in zip(items, ranks, strict=True)]
+    return result
+
+
+def _refuse_unsaid(network: Network, items: Sequence[_Imported]) -> None:
+    names = ", ".join(f"'{item.event.name}'" for item in items)
+    assigned = [name for item in items for name in item.event.reset]
+    said = {item.priority for item in items}
+    if len(assigned) != len(set(assigned)) and (None in said or len(said) < len(items)):
+        twice = next(name for name in assigned if assigned.count(name) > 1)
+        cure = "Give them different priorities."
+        raise network.error(
+            f"the events {names} happen at once, and more than one sets '{twice}'.", items[0].source, cure
+        )
+    if len({item.reads_before for item in items}) > 1:
+        cure = "Set useValuesFromTriggerTime to the same value in all of them."
+        raise network.error(f"the events {names} happen at once and take values at different times.",
+                            items[0].source, cure)  # fmt: skip
+    if not all(item.source.getTrigger().getPersistent() for item in items):
+        cure = "Make their triggers persistent."
+        raise network.error(f"the events {names} happen at once, and one may prevent the other.",
+                            items[0].source, cure)  # fmt: skip
 
 
 def _reset(network: Network, event: Any, what: str) -> dict[str, Any]:

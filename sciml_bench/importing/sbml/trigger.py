@@ -33,8 +33,8 @@ def trigger_of(event: Any, resolve: Resolve, functions: Functions, t_span: tuple
         NoEvent: it is not a single comparison, may fire at the start, or has what problem files do not.
         NoFormula: a part of it has no counterpart.
     """
-    if event.isSetDelay() or event.isSetPriority():
-        raise NoEvent(f"it has a {'delay' if event.isSetDelay() else 'priority'}")
+    if event.isSetDelay():
+        raise NoEvent("it has a delay")
     trigger = event.getTrigger()
     if trigger is None or not trigger.isSetMath():
         raise NoEvent("it has no trigger")

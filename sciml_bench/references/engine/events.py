@@ -22,6 +22,7 @@ from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.step import Place, Stages, solve_stages
 from sciml_bench.references.engine.tableau import radau
 from sciml_bench.references.failures import ReferenceFailure
+from sciml_bench.spec.event import RUNNING
 
 #: Precision at which conditions are enclosed, and the tails of a step by which its polynomial may be off.
 _BITS, _TAILS = 160, 100.0
@@ -89,17 +90,18 @@ class Watcher:
         if not roots:
             return None
         if len(roots) > 1 and roots[1][0] - roots[0][0] < _AT_ONCE:
-            a, b = self._name(roots[0][1]), self._name(roots[1][1])
+            a, b = (self._name(j) for j in sorted(j for _, j in roots[:2]))
             raise ReferenceFailure(
-                f"the events '{a}' and '{b}' happen at once, at t = {path.time(roots[0][0]):.12g}: which one comes"
-                " first is not defined, and neither is the gradient",
+                f"the events '{a}' and '{b}' happen at once, at t = {path.time(roots[0][0]):.12g}: a small change of a"
+                " parameter decides which comes first, so that the solution has no derivative there. If they always"
+                " happen at once, give both the same 'when'",
                 path.time(roots[0][0]),
             )
         theta, j = roots[0]
         return self._located(path, theta, j, place, y, scale, tolerance)
 
-    def fired(self, event: int, t: arb, y: Sequence[arb], right: Segment) -> None:
-        """Refuse events that accumulate, or that put another condition at the zero at which its event may happen."""
+    def fired(self, event: int, t: arb, before: Sequence[arb], y: Sequence[arb], right: Segment) -> None:
+        """Refuse events that accumulate, or whose jump takes another condition to its zero or past it."""
         now, self._count = float(t), self._count + 1
         close = self._last is not None and now - self._last < _SHORTEST_INTERVAL * self._span
         if close or self._count > MAX_JUMPS:
@@ -116,6 +118,26 @@ class Watcher:
                     f"the event '{self.functions.names[event]}' at t = {now:.12g} puts the condition of"
                     f" '{self._name(j)}' at zero: whether that happens too is not defined",
                     now,
+                )
+        if RUNNING not in self._events.problem.events[event].reset:
+            self._refuse_passed(event, t, before, y)
+
+    def _refuse_passed(self, event: int, t: arb, before: Sequence[arb], after: Sequence[arb]) -> None:
+        """Refuse a jump past the zero of another condition: there are programs that count it, and programs that do not.
+
+        Raises:
+            ReferenceFailure: a condition changes its sign in the direction of its event.
+        """
+        signs = ([_sign(value) for value in self.functions.values(t, y, self._p)] for y in (before, after))
+        for j, (left, right) in enumerate(zip(*signs, strict=True)):
+            other = self._events.conditions[j]
+            if other != event and left * right < 0 and self._events.problem.events[other].direction in (0, right):
+                raise ReferenceFailure(
+                    f"the event '{self.functions.names[event]}' at t = {float(t):.12g} jumps over the zero of the"
+                    f" condition of '{self._name(j)}': whether that happens too is not defined. If it shall, give the"
+                    f" states that it sets in the reset of '{self.functions.names[event]}'; if not, restrict its"
+                    " direction, or its condition",
+                    float(t),
                 )
 
     def _leaves(self, j: int, t: arb, y: Sequence[arb], right: Segment) -> bool:
@@ -204,6 +226,11 @@ class Watcher:
         )
 
 
+def _sign(value: arb) -> int:
+    """The sign of a condition; 0 if it is not decided."""
+    return 1 if value > 0 else -1 if value < 0 else 0
+
+
 class _Path:
     """The polynomial of a step, 0 ≤ θ ≤ 1, and the conditions along it."""
 
@@ -250,8 +277,7 @@ class _Path:
 
     def sign(self, j: int, theta: float) -> int:
         """The sign of a condition at one place; 0 if it is not decided."""
-        value = self.value(j, theta, theta)
-        return 1 if value > 0 else -1 if value < 0 else 0
+        return _sign(self.value(j, theta, theta))
 
     def root(self, j: int, a: float, b: float) -> float:
         """The place between two at which a condition is zero, to the precision of doubles, by regula falsi."""

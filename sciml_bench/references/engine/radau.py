@@ -343,7 +343,7 @@ class _March:
         jump = Jump(event, self.t, before, after, left, self.segments[0], scheduled)
         self.trajectory.jumps.append((self.trajectory.n_steps, jump))
         self.y = list(after)
-        self.watcher.fired(event, self.t, self.y, self.segments[0])
+        self.watcher.fired(event, self.t, before, self.y, self.segments[0])
 
     def _guess(self, h: float) -> FloatArray:
         s, n = self.tableau.stages, len(self.y)

@@ -11,18 +11,20 @@ import sympy
 
 from sciml_bench.record.text import printable
 from sciml_bench.spec.event import DIRECTIONS, RUNNING, Event
-from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, Choice, Flag, Key, Table
+from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, Choice, Flag, Key, Table, Whole
 from sciml_bench.spec.language.expression import Typed
 from sciml_bench.spec.language.operators import Node
 from sciml_bench.spec.model import symbol, to_double
 from sciml_bench.spec.quantities import Definition, State
 from sciml_bench.spec.reader import Reader
+from sciml_bench.spec.tables.simultaneous import in_one
 
 DIRECTION = Choice("direction", tuple(DIRECTIONS), "direction", "both")
 END = Flag("end")
+PRIORITY = Whole("priority", -1000, 1000, 0)
 EVENT = Table(
     Key("when", EXPRESSION), DIRECTION, Key("at", {"type": "array", "items": A_NUMBER, "minItems": 1}),
-    Key("reset", {"type": "object", "additionalProperties": EXPRESSION, "minProperties": 1}), END,
+    Key("reset", {"type": "object", "additionalProperties": EXPRESSION, "minProperties": 1}), END, PRIORITY,
 )  # fmt: skip
 MAX_EVENTS = 20
 
@@ -37,8 +39,10 @@ _NOT_WITH_END = {
 def load_events(
     reader: Reader, states: Sequence[State], definitions: Sequence[Definition], t0: Node, t1: Node
 ) -> tuple[Event, ...]:
-    """The events in the order of the file, which is their order where several happen at one scheduled time; one that
-    ends the solve sets the state :data:`RUNNING` to 0, see :func:`frozen_after_end`.
+    """The events in their order where several happen at once: of descending priority, then as in the file.
+
+    All events of one condition are one event. One that ends the solve sets the state :data:`RUNNING` to 0, see
+    :func:`frozen_after_end`.
 
     Raises:
         ProblemError: an event is neither a condition nor scheduled, or changes nothing; or the problem has vectors,
@@ -56,7 +60,9 @@ def load_events(
         raise document.error("events need states and definitions that are single numbers.", "events", cure=cure)
     if len(tables) > MAX_EVENTS:
         raise document.error(f"there are {len(tables)} events; at most {MAX_EVENTS} are taken.", "events")
-    return tuple(_event(reader, name, data, states, t0, t1) for name, data in tables.items())
+    events = [_event(reader, name, data, states, t0, t1) for name, data in tables.items()]
+    first = {name: -PRIORITY.read(document, data, f"events.{name}") for name, data in tables.items()}
+    return in_one(sorted(events, key=lambda event: first[event.name]), definitions)
 
 
 def _event(reader: Reader, name: str, data: Any, states: Sequence[State], t0: Node, t1: Node) -> Event:

@@ -280,6 +280,36 @@ def test_gradients_by_the_initial_state(load: Load):
     agree(decimal(found.gradient[1]), mpmath.diff(lambda v: loss(mpmath.mpf(0), v), mpmath.mpf(1)), 12)
 
 
+def test_two_events_of_one_condition_are_followed_in_their_order(load: Load):
+    def text(events: str) -> str:
+        whole = OSCILLATOR.format(
+            level="0.5", when="x - level", direction="rising", reset="n = 0", t1="3", times="1, 3"
+        )
+        return whole.partition("[events")[0] + events
+
+    two = """
+[events.count]
+when = "x - level"
+direction = "rising"
+reset = { n = "n + v**2" }
+[events.slow]
+when = "level - x"
+direction = "falling"
+priority = 3
+reset = { v = "v - kick" }
+"""
+    one = """
+[events.both]
+when = "x - level"
+direction = "rising"
+reset = { v = "v - kick", n = "n + (v - kick)**2" }
+"""
+    found, written = certified(load(text(two))), certified(load(text(one)))
+    for a, b in zip(found.gradient, written.gradient, strict=True):
+        agree(decimal(a), decimal(b), DIGITS)
+    assert float(found.gradient[1]) != 0
+
+
 ZENO = catalog.path("bouncing-ball").read_text(encoding="utf-8").replace("t1 = 2.5", "t1 = 5")
 REFUSED: dict[str, tuple[Callable[[Load], Problem], str]] = {
     "accumulation": (lambda load: load(ZENO), r"events accumulate near t = 4\.06"),
@@ -295,7 +325,7 @@ REFUSED: dict[str, tuple[Callable[[Load], Problem], str]] = {
             OSCILLATOR.format(
                 level="0.5", when="x - level", direction="rising", reset='n = "n + kick"', t1="10", times="10"
             )
-            + '[events.also]\nwhen = "3*x - 3*level"\nreset = { v = 2 }\n'
+            + '[events.also]\nwhen = "x**3 - level**3"\nreset = { v = 2 }\n'
         ),
         "'crossing' and 'also' happen at once, at t = 0.523",
     ),
@@ -308,6 +338,13 @@ REFUSED: dict[str, tuple[Callable[[Load], Problem], str]] = {
         ),
         "puts the condition of 'also' at zero",
     ),
+    "another condition jumped over": (
+        lambda load: load(
+            OSCILLATOR.format(level="0.5", when="x - level", direction="rising", reset="n = 1", t1="10", times="10")
+            + '[events.also]\nwhen = "n - 0.3"\nreset = { v = 2 }\n'
+        ),
+        "'crossing' at t = 0.523598775598 jumps over the zero of the condition of 'also'",
+    ),
 }
 
 
@@ -316,6 +353,14 @@ def test_events_that_are_not_defined_are_refused_with_their_time(load: Load, nam
     make, match = REFUSED[name]
     with pytest.raises(ReferenceFailure, match=match):
         certified(make(load))
+
+
+def test_a_jump_against_the_direction_of_another_condition_is_no_event(load: Load):
+    problem = load(
+        OSCILLATOR.format(level="0.5", when="x - level", direction="rising", reset="n = 1", t1="3", times="3")
+        + '[events.also]\nwhen = "n - 0.3"\ndirection = "falling"\nreset = { v = 2 }\n'
+    )
+    assert len(certified(problem, gradients=False).evidence["events"]) == 1
 
 
 def test_a_perturbation_that_makes_an_event_leaves_the_solution_without_a_gradient(load: Load):

@@ -112,3 +112,73 @@ def test_a_quantity_of_the_conditions_that_only_an_event_reads_is_a_state(
 def test_events_and_batches_cannot_be_in_one_problem(load: Callable[[str], Problem], decay: str):
     with pytest.raises(ProblemError, match="events and a batch cannot be in one problem"):
         load(decay + EVENT + "[batch]\nsize = 3\nspread = 0.1\n")
+
+
+BOTH = """
+[events.first]
+when = "a - level"
+reset = { b = "b + 1" }
+
+[events.second]
+when = "2*level - 2*a"
+direction = "DIRECTION"
+priority = PRIORITY
+reset = { b = "3*b + half", a = "a + b" }
+"""
+
+
+def at_once(load: Callable[[str], Problem], decay: str, priority: int = 0, direction: str = "both") -> Problem:
+    definition = '[definitions]\nlevel = "0.5 + 0*k"\nhalf = "b/2"\n'
+    return load(decay + definition + BOTH.replace("PRIORITY", str(priority)).replace("DIRECTION", direction))
+
+
+def test_events_of_one_condition_are_one_in_the_order_of_the_file(load: Callable[[str], Problem], decay: str):
+    (event,) = at_once(load, decay).events
+    a, b = symbol("a"), symbol("b")
+    assert event.name == "first__second"
+    assert event.way == "both"
+    assert (event.reset["b"] - (3 * (b + 1) + (b + 1) / 2)).expand() == 0
+    assert (event.reset["a"] - (a + b + 1)).expand() == 0
+
+
+def test_a_higher_priority_comes_first(load: Callable[[str], Problem], decay: str):
+    (event,) = at_once(load, decay, priority=1).events
+    a, b = symbol("a"), symbol("b")
+    assert event.name == "second__first"
+    assert (event.reset["b"] - (3 * b + b / 2 + 1)).expand() == 0
+    assert (event.reset["a"] - (a + b)).expand() == 0
+
+
+def test_events_of_one_condition_and_other_directions_meet_where_both_happen(
+    load: Callable[[str], Problem], decay: str
+):
+    # The second condition has the other sign: it falls where the first rises.
+    falling, rising = at_once(load, decay, direction="falling").events
+    assert (falling.name, falling.way) == ("first", "falling")
+    assert (rising.name, rising.way) == ("first__second", "rising")
+
+
+def test_opposite_directions_of_one_condition_stay_two_events(load: Callable[[str], Problem], decay: str):
+    text = BOTH.replace("PRIORITY", "0").replace('direction = "DIRECTION"', 'direction = "rising"')
+    text = text.replace('when = "a - level"', 'when = "a - level"\ndirection = "rising"').replace("level", "0.5")
+    text = text.replace(" + half", "")
+    assert [event.name for event in load(decay + text).events] == ["first", "second"]
+
+
+def test_nothing_happens_after_an_event_that_ends_the_solve(load: Callable[[str], Problem], decay: str):
+    stop = '[events.stop]\nwhen = "a - 0.5"\nend = true\npriority = PRIORITY\n'
+    hit = '[events.hit]\nwhen = "a - 0.5"\nreset = { b = 7 }\n'
+    (before,) = load(decay + stop.replace("PRIORITY", "1") + hit).events
+    (after,) = load(decay + stop.replace("PRIORITY", "-1") + hit).events
+    assert set(before.reset) == {RUNNING}
+    assert set(after.reset) == {RUNNING, "b"}
+
+
+def test_scheduled_events_at_one_time_keep_their_priorities(load: Callable[[str], Problem], decay: str):
+    text = "[events.low]\nat = [0.55]\nreset = { b = 1 }\n[events.high]\nat = [0.55]\npriority = 5\nreset = { b = 2 }\n"
+    assert [event.name for event in load(decay + text).events] == ["high", "low"]
+
+
+def test_a_priority_is_a_whole_number(load: Callable[[str], Problem], decay: str):
+    with pytest.raises(ProblemError, match="'priority' must be"):
+        load(decay + '[events.e]\nwhen = "a"\npriority = 0.5\nreset = { a = 1 }\n')
