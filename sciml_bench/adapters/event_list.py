@@ -27,6 +27,11 @@ class EventList:
     directions: Sequence[int]
     scheduled: Mapping[float, Sequence[int]]
 
+    @property
+    def scheduled_resets(self) -> dict[float, list[Callable[..., Any]]]:
+        """The resets at each scheduled time, in order."""
+        return {t: [self.resets[k] for k in events] for t, events in self.scheduled.items()}
+
     @classmethod
     def of(cls, source: Any) -> EventList:
         """The events of a module that :func:`~sciml_bench.emit.events.event_sources` wrote."""

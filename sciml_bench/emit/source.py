@@ -126,7 +126,7 @@ def _casadi_functions(context: Context) -> list[str]:
     functions = [_right_hand_side(context, "rhs", context.problem.equations)]
     if context.problem.algebraic:
         functions.append(values_function(context, "residual", list(context.problem.algebraic.values())))
-    return functions
+    return functions + (event_sources(context) if context.problem.events else [])
 
 
 def invariants_source(problem: Problem) -> str:

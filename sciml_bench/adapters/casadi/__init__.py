@@ -30,6 +30,8 @@ def compiler() -> str | None:
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
+    if facts.crossings:
+        return "the event support of CasADi's integrators is experimental, and ends a bouncing ball with CV_ILL_INPUT"
     if facts.consistent and cell.method != "idas":
         return "of CasADi's integrators IDAS alone makes initial values consistent"
     if facts.arrays or (facts.latent and not facts.consistent) or facts.controlled or facts.n_weights:
@@ -63,6 +65,7 @@ ADAPTER = Adapter(
     extra="casadi",
     target="casadi",
     program="sciml_bench.adapters.casadi.program:build",
+    event_program="sciml_bench.adapters.casadi.program:build",
     script="sciml_bench.adapters.casadi.script:script_of",
     methods=(
         Method("cvodes_bdf", family="bdf", order=5, implicit=True, stiff=True),

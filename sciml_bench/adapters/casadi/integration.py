@@ -9,12 +9,14 @@ import numpy as np
 
 
 def solution(
-    rhs: Any, residual: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any]
-) -> Any:
+    rhs: Any, residual: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any],
+    resets: Any,
+) -> Any:  # fmt: skip
     """A function of the initial state and the parameters that gives the states at the saved times as columns.
 
     Tolerances are options of an integrator. Each part of the time span has one, which sees ``t`` between its bounds.
     ``residual`` is zero along a solution, which determines the last states; ``None`` where all have derivatives.
+    ``resets`` are functions of time, state and parameters by the time at which the state changes to their values.
     """
     t, p = ca.SX.sym("t"), ca.SX.sym("p", n_parameters)
     n = n_states
@@ -39,6 +41,8 @@ def solution(
             states = ca.vertcat(ends["xf"], ends["zf"])
         saved.append(states[:, :n_saved])
         state = states[:, -1]
+        for reset in resets.get(times[-1], ()):
+            state = reset(times[-1], state, parameters)
     return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])
 
 

@@ -23,6 +23,7 @@ from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
 from sciml_bench.adapters.casadi.integration import adjoint, in_turn, slopes, solution
 from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.event_list import EventList
 from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
@@ -60,6 +61,8 @@ class CasadiProgram(Program):
         # IDAS takes algebraic equations as they are, CVODES the derivatives that follow from them.
         self._residual = getattr(self._source, "residual", None) if self._plugin == "idas" else None
         self._parts = [(part.start, part.times, part.n_saved, part.low, part.high) for part in split(task.numbers)]
+        events = EventList.of(self._source) if hasattr(self._source, "EVENTS") else None
+        self._resets = {} if events is None else events.scheduled_resets
         self._scale = min(task.numbers.atol_scale)
         self._functions: dict[tuple[str, Point], Any] = {}
         self._made_ns = 0
@@ -102,17 +105,17 @@ class CasadiProgram(Program):
         return float(self._source.loss(ys.T)), np.asarray(self._source.loss_gradient(ys.T)).T
 
     def _solution(self, point: Point) -> Any:
-        return self._made("solution", point, lambda: self._function(solution, point))
+        return self._made("solution", point, lambda: self._function(solution, point, self._resets))
 
     def _differentiated(self, point: Point) -> Any:
         """The solution as adjoints are taken through it."""
         return self._solution(point) if self._residual is None else self._function(in_turn, point)
 
-    def _function(self, make: Callable[..., Any], point: Point) -> Any:
+    def _function(self, make: Callable[..., Any], point: Point, *more: Any) -> Any:
         numbers = self._numbers
         return make(
             self._source.rhs, self._residual, self._parts, len(numbers.y0), len(numbers.p), self._plugin,
-            self._options(point),
+            self._options(point), *more,
         )  # fmt: skip
 
     def _made(self, name: str, point: Point, make: Callable[[], Any]) -> Any:

@@ -26,7 +26,7 @@ def script_of(task: Task, point: Point) -> str:
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *script.segments(split(task.numbers))]),
+        "\n".join([script.given(task, point), *script.segments(split(task.numbers)), *_resets(task)]),
         functions,
         "\n".join(_functions(task)),
         "\n".join(_gradient(task)),
@@ -46,11 +46,24 @@ def _functions(task: Task) -> list[str]:
     given = f'rhs, {residual}, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS'
     name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
     solve = f"in_turn({given})" if name == "adjoint" and residual else "SOLVE"
+    resets = "RESETS" if script.has(task, "EVENTS") else "{}"
     return [
         "# One absolute tolerance for all states.",
         f'OPTIONS = {{"reltol": RTOL, "abstol": float(np.min(ATOL)), **{made!r}}}',
-        f"SOLVE = solution({given})",
+        f"SOLVE = solution({given}, {resets})",
         f"{name.upper()} = {name}({solve}, {task.numbers.wrt == 'parameters'})",
+    ]
+
+
+def _resets(task: Task) -> list[str]:
+    """The changes of the state at known times."""
+    if not script.has(task, "EVENTS"):
+        return []
+    lines = ["# The changes of the state, by their times.", "RESETS = {}", "for name, _, times in EVENTS:"]
+    return [
+        *lines,
+        "    for at in times:",
+        '        RESETS.setdefault(at, []).append(globals()[f"reset__{name}"])',
     ]
 
 
