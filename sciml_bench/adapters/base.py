@@ -97,7 +97,7 @@ class ProblemTraits:
     - ``latent``: initial values or the loss depend on theta, or on data of the trajectories;
     - ``controlled``: a path through data, or a Brownian motion, drives the equation;
     - ``stochastic``: drift and noise matrix are separate; ``arrays``: states or definitions are vectors or fields;
-    - ``events``: the state changes at times that the solution decides (``crossings``), or that the file gives;
+    - ``events``: the state changes at times that the solution decides, or that the file gives;
     - ``algebraic``: some states have algebraic equations; ``consistent``: the only initial values that depend on theta
       are the ones which follow from these, and the loss is one of states.
 
@@ -128,7 +128,6 @@ class ProblemTraits:
     probed: Probed | None = None
     n_saved: int = 1
     events: bool = False
-    crossings: bool = False
     algebraic: bool = False
     consistent: bool = False
 

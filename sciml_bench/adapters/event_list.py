@@ -32,6 +32,11 @@ class EventList:
         """The resets at each scheduled time, in order."""
         return {t: [self.resets[k] for k in events] for t, events in self.scheduled.items()}
 
+    @property
+    def crossings(self) -> list[tuple[int, Callable[..., Any]]]:
+        """The direction and the reset of each event that a condition decides."""
+        return [(way, self.resets[k]) for k, way in zip(self.conditions, self.directions, strict=True)]
+
     @classmethod
     def of(cls, source: Any) -> EventList:
         """The events of a module that :func:`~sciml_bench.emit.events.event_sources` wrote."""

@@ -15,8 +15,6 @@ from sciml_bench.spec.model import symbol, to_double
 
 TARGETS = ("numpy", "jax", "torch", "torch-arrays", "julia", "casadi")
 """Targets in which events are written; for Julia by :mod:`~sciml_bench.emit.julia.events`."""
-SCHEDULED_ONLY = ("casadi",)
-"""Targets that have no conditions."""
 
 
 def reset_name(event: str) -> str:
@@ -42,10 +40,7 @@ def event_sources(context: Context) -> list[str]:
         for event in problem.events
     ]
     conditions = [event.when for event in problem.events if event.when is not None]
-    if conditions and target.name in SCHEDULED_ONLY:
-        raise UsageError(f"'{problem.name}' has events at times that its solution decides, which {target.name} has not")
-    found = [f"EVENTS = {listed!r}\n"]
-    found += [] if target.name in SCHEDULED_ONLY else [values_function(context, "events", conditions)]
+    found = [f"EVENTS = {listed!r}\n", values_function(context, "events", conditions)]
     found += [values_function(context, reset_name(event.name), _after(context, event)) for event in problem.events]
     if not target.differentiates:
         found.append(_slopes(context, "event_slopes", conditions))

@@ -132,7 +132,6 @@ class PlannedProblem:
             probed=_probed(problem),
             n_saved=len(problem.numbers().save_times),
             events=bool(problem.events),
-            crossings=any(event.when is not None for event in problem.events),
             algebraic=bool(problem.algebraic),
             consistent=problem.latent and not problem.at_numbers.latent,
         )

@@ -17,7 +17,6 @@ from sciml_bench.adapters import casadi
 from sciml_bench.adapters.base import DEFAULT, ProblemTraits
 from sciml_bench.adapters.casadi import ADAPTER, SOLVERS
 from sciml_bench.emit import source
-from sciml_bench.errors import UsageError
 from sciml_bench.planning.script import script_of_cell
 from sciml_bench.record.task import Cell, Point
 from sciml_bench.spec import catalog
@@ -91,15 +90,6 @@ def test_what_is_not_a_small_system_of_numbers_is_refused(changes):
     assert ADAPTER.refusal(cell("idas"), ProblemTraits(**{**vars(FACTS), **changes})) is not None
 
 
-def test_events_at_times_that_the_solution_decides_are_refused_with_their_reason():
-    facts = ProblemTraits(**{**vars(FACTS), "events": True})
-    assert ADAPTER.why_not(cell("cvodes_bdf"), facts) is None
-    crossing = ProblemTraits(**{**vars(facts), "crossings": True})
-    assert "experimental" in (ADAPTER.why_not(cell("cvodes_bdf"), crossing) or "")
-    with pytest.raises(UsageError, match="at times that its solution decides"):
-        source(catalog.load("bouncing-ball"), "casadi")
-
-
 def test_without_a_compiler_equations_are_interpreted(monkeypatch):
     monkeypatch.setattr(casadi, "compiler", lambda: None)
     assert ADAPTER.refusal(cell("idas"), FACTS) is None
@@ -128,7 +118,10 @@ def test_recipes_go_by_size_and_show_the_default():
         ("pollution", "cvodes_bdf", "forward", "eager", 5.0),
         ("lotka-volterra", "cvodes_adams", "forward", "eager", 4.0),
         ("lotka-volterra", "cvodes_adams", "adjoint", "eager", 4.0),
-        # The state jumps at known times.
+        # The state jumps, at times that the solution decides and at known ones.
+        ("bouncing-ball", "idas", "forward", "eager", 4.5),
+        ("thermostat", "idas", "adjoint", "eager", 4.5),
+        ("integrate-and-fire", "cvodes_bdf", "forward", "compiled", 4.5),
         ("oral-doses", "cvodes_bdf", "forward", "eager", 5.0),
         ("pk-pd", "cvodes_bdf", "forward", "compiled", 4.0),
         ("pk-pd", "cvodes_adams", "adjoint", "eager", 4.0),
@@ -209,7 +202,8 @@ def test_a_solution_that_becomes_infinite_is_a_typed_failure(library, method):
 
 @pytest.mark.parametrize("sensitivity", ADAPTER.sensitivities)
 @pytest.mark.parametrize(
-    ("name", "method"), [("hires", "cvodes_bdf"), ("akzo-nobel-dae", "idas"), ("oral-doses", "cvodes_adams")]
+    ("name", "method"),
+    [("hires", "cvodes_bdf"), ("akzo-nobel-dae", "idas"), ("oral-doses", "cvodes_adams"), ("thermostat", "idas")],
 )
 def test_scripts_run_and_agree(library, capsys, name, method, sensitivity):
     text = script_of_cell(name, ["casadi", method, sensitivity, "eager"], 1e-6)

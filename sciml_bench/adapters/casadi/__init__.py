@@ -6,6 +6,7 @@ import shutil
 from typing import Any
 
 from sciml_bench.adapters.base import Adapter, Cost, Method, ProblemTraits, Recipe
+from sciml_bench.adapters.event_list import MOST_EVENTS
 from sciml_bench.adapters.recipes import by_size, by_work, default, distinct
 from sciml_bench.record.task import Cell
 
@@ -19,6 +20,12 @@ SOLVERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The plug-in of each method, and its options."""
 
+EVENT_OPTIONS = {"max_events": MOST_EVENTS, "event_tol": 1e-14, "max_event_iter": 50}
+"""With less exact times of events the error of gradients stays near 1e-4, whatever the tolerances."""
+
+LOOKS = 1000
+"""Output times of the time span, at which CasADi looks for events."""
+
 COMPILED = "compiled"
 """The mode that compiles the equations and their derivatives as C; the other one interprets them."""
 
@@ -30,8 +37,6 @@ def compiler() -> str | None:
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    if facts.crossings:
-        return "the event support of CasADi's integrators is experimental, and ends a bouncing ball with CV_ILL_INPUT"
     if facts.consistent and cell.method != "idas":
         return "of CasADi's integrators IDAS alone makes initial values consistent"
     if facts.arrays or (facts.latent and not facts.consistent) or facts.controlled or facts.n_weights:

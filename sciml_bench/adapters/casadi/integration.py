@@ -7,16 +7,22 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from sciml_bench.adapters.casadi import LOOKS
+
 
 def solution(
     rhs: Any, residual: Any, parts: Any, n_states: int, n_parameters: int, plugin: str, options: dict[str, Any],
-    resets: Any,
+    resets: Any, conditions: Any = None, crossings: Any = (),
 ) -> Any:  # fmt: skip
     """A function of the initial state and the parameters that gives the states at the saved times as columns.
 
     Tolerances are options of an integrator. Each part of the time span has one, which sees ``t`` between its bounds.
     ``residual`` is zero along a solution, which determines the last states; ``None`` where all have derivatives.
-    ``resets`` are functions of time, state and parameters by the time at which the state changes to their values.
+    ``resets`` are functions of time, state and parameters by the time at which the state changes to their values;
+    ``crossings`` the direction and the reset of each of the ``conditions``.
+
+    CasADi looks for events in the last step before each output time, and one in an earlier step ends the solve with
+    CV_ILL_INPUT. Many output times make steps that are this short.
     """
     t, p = ca.SX.sym("t"), ca.SX.sym("p", n_parameters)
     n = n_states
@@ -33,17 +39,39 @@ def solution(
         equations = {"x": x, "t": t, "p": p, "ode": ca.densify(rhs(inside, y, p)[:n])}
         if residual is not None:
             equations |= {"z": z, "alg": ca.densify(residual(inside, y, p))}
-        integrator = ca.integrator(f"part_{number}", plugin, equations, start, np.asarray(times), options)
+        output = np.asarray(times)
+        if crossings:
+            looks = 1 + int(LOOKS * (times[-1] - start) / (parts[-1][1][-1] - parts[0][0]))
+            output = np.unique([*times, *np.linspace(start, times[-1], looks + 1)[1:]])
+            equations["zero"], after = passing(conditions, crossings, t, inside, x, p)
+            options = {**options, "transition": after}
+        integrator = ca.integrator(f"part_{number}", plugin, equations, start, output, options)
         if residual is None:
             states = integrator(x0=state, p=parameters)["xf"]
         else:
             ends = integrator(x0=state[:n], z0=state[n:], p=parameters)
             states = ca.vertcat(ends["xf"], ends["zf"])
+        states = states[:, np.searchsorted(output, times).tolist()]
         saved.append(states[:, :n_saved])
         state = states[:, -1]
         for reset in resets.get(times[-1], ()):
             state = reset(times[-1], state, parameters)
     return ca.Function("solution", [start_state, parameters], [ca.horzcat(*saved)])
+
+
+def passing(conditions: Any, crossings: Any, t: Any, inside: Any, x: Any, p: Any) -> Any:
+    """Expressions that become negative at events, and a function that gives the state after each."""
+    index, none = ca.SX.sym("index"), ca.SX(0, 1)
+    becoming, after = [], x
+    for value, (direction, reset) in zip(ca.vertsplit(conditions(inside, x, p)), crossings, strict=True):
+        # Falling, then rising; the direction 0 is both.
+        for sign in (1, -1):
+            if direction != sign:
+                after = ca.if_else(index == len(becoming), reset(inside, x, p), after)
+                becoming.append(sign * value)
+    names = ["index", "t", "x", "z", "p", "u"], ["post_x", "post_z"]
+    transition = ca.Function("after", [index, t, x, none, p, none], [ca.densify(after), none], *names)
+    return ca.vertcat(*becoming), transition
 
 
 def in_turn(

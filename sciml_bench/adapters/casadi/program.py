@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
-from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
+from sciml_bench.adapters.casadi import COMPILED, EVENT_OPTIONS, SOLVERS, compiler
 from sciml_bench.adapters.casadi.integration import adjoint, in_turn, slopes, solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.event_list import EventList
@@ -62,7 +62,9 @@ class CasadiProgram(Program):
         self._residual = getattr(self._source, "residual", None) if self._plugin == "idas" else None
         self._parts = [(part.start, part.times, part.n_saved, part.low, part.high) for part in split(task.numbers)]
         events = EventList.of(self._source) if hasattr(self._source, "EVENTS") else None
-        self._resets = {} if events is None else events.scheduled_resets
+        self._events: tuple[Any, ...] = ({},)
+        if events is not None:
+            self._events = (events.scheduled_resets, self._source.events, events.crossings)
         self._scale = min(task.numbers.atol_scale)
         self._functions: dict[tuple[str, Point], Any] = {}
         self._made_ns = 0
@@ -105,7 +107,7 @@ class CasadiProgram(Program):
         return float(self._source.loss(ys.T)), np.asarray(self._source.loss_gradient(ys.T)).T
 
     def _solution(self, point: Point) -> Any:
-        return self._made("solution", point, lambda: self._function(solution, point, self._resets))
+        return self._made("solution", point, lambda: self._function(solution, point, *self._events))
 
     def _differentiated(self, point: Point) -> Any:
         """The solution as adjoints are taken through it."""
@@ -132,6 +134,7 @@ class CasadiProgram(Program):
         options = {
             "reltol": point.rtol, "abstol": point.atol * self._scale, "max_num_steps": MAX_STEPS,
             "disable_internal_warnings": True, "show_eval_warnings": False, **SOLVERS[self._cell.method][1],
+            **(EVENT_OPTIONS if len(self._events) > 1 else {}),
         }  # fmt: skip
         if self._cell.framework_mode != COMPILED:
             return options

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.casadi import COMPILED, SOLVERS, compiler
+from sciml_bench.adapters.casadi import COMPILED, EVENT_OPTIONS, LOOKS, SOLVERS, compiler
 from sciml_bench.adapters.segments import split
 from sciml_bench.record.task import Point, Task
 
@@ -19,6 +20,8 @@ def script_of(task: Task, point: Point) -> str:
         made += [integration.in_turn, integration.adjoint] if _residual(task) else [integration.adjoint]
     else:
         made.append(integration.slopes)
+    if any(way is not None for _, way, _ in _events(task)):
+        made.append(integration.passing)
     functions, imports = script.quoted(made)
     return script.joined(
         script.head(task, "casadi and numpy"),
@@ -26,7 +29,7 @@ def script_of(task: Task, point: Point) -> str:
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *script.segments(split(task.numbers)), *_resets(task)]),
+        "\n".join([script.given(task, point), *script.segments(split(task.numbers)), *_changes(task)]),
         functions,
         "\n".join(_functions(task)),
         "\n".join(_gradient(task)),
@@ -46,25 +49,38 @@ def _functions(task: Task) -> list[str]:
     given = f'rhs, {residual}, PARTS, N_STATES, N_PARAMETERS, "{plugin}", OPTIONS'
     name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
     solve = f"in_turn({given})" if name == "adjoint" and residual else "SOLVE"
-    resets = "RESETS" if script.has(task, "EVENTS") else "{}"
+    events = "{}"
+    if _events(task):
+        made |= EVENT_OPTIONS
+        events = "RESETS, events, CROSSINGS"
     return [
         "# One absolute tolerance for all states.",
         f'OPTIONS = {{"reltol": RTOL, "abstol": float(np.min(ATOL)), **{made!r}}}',
-        f"SOLVE = solution({given}, {resets})",
+        f"SOLVE = solution({given}, {events})",
         f"{name.upper()} = {name}({solve}, {task.numbers.wrt == 'parameters'})",
     ]
 
 
-def _resets(task: Task) -> list[str]:
-    """The changes of the state at known times."""
-    if not script.has(task, "EVENTS"):
+def _events(task: Task) -> list[tuple[str, int | None, tuple[float, ...]]]:
+    """Name, direction and times of each event."""
+    line = next((line for line in task.source.splitlines() if line.startswith("EVENTS = ")), "= ()")
+    return list(ast.literal_eval(line.partition("= ")[2]))
+
+
+def _changes(task: Task) -> list[str]:
+    """The changes of the state at known times, and at times that the solution decides."""
+    events = _events(task)
+    if not events:
         return []
-    lines = ["# The changes of the state, by their times.", "RESETS = {}", "for name, _, times in EVENTS:"]
-    return [
-        *lines,
-        "    for at in times:",
-        '        RESETS.setdefault(at, []).append(globals()[f"reset__{name}"])',
+    known = sorted({t for _, _, times in events for t in times})
+    at = {t: [f"reset__{name}" for name, _, times in events if t in times] for t in known}
+    decided = [f"({way}, reset__{name})" for name, way, _ in events if way is not None]
+    lines = [
+        "# The changes of the state by their times, and by the way in which a condition passes zero.",
+        "RESETS = {" + ", ".join(f"{t!r}: [{', '.join(names)}]" for t, names in at.items()) + "}",
+        f"CROSSINGS = [{', '.join(decided)}]",
     ]
+    return lines + ([f"LOOKS = {LOOKS}  # output times"] if decided else [])
 
 
 def _residual(task: Task) -> str | None:
