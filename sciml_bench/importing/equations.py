@@ -12,7 +12,7 @@ class ModelEvent:
     """A jump of states when ``when`` passes zero in the direction, or at the time ``at``, to the values of ``reset``.
 
     ``when`` and the values are formulas or numbers, of the state before. Of several at once the one of the higher
-    ``priority`` comes first.
+    ``priority`` comes first; events of one ``moment`` are known to happen at once.
     """
 
     name: str
@@ -21,6 +21,7 @@ class ModelEvent:
     at: float | None
     reset: Mapping[str, Any]
     priority: int = 0
+    moment: int = 0
 
     @property
     def formulas(self) -> tuple[Any, ...]:

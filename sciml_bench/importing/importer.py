@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import ProblemError, ProblemWarning
 from sciml_bench.importing.comparison import compare_derivatives, compare_values
+from sciml_bench.importing.equations import ModelEvent
 from sciml_bench.importing.petab.equilibrium import settling_time
 from sciml_bench.importing.petab.problem import imported
 from sciml_bench.importing.problem_text import written
@@ -73,6 +74,7 @@ def of_sbml(path: Path, t_span: tuple[float, float]) -> tuple[str, tuple[str, ..
     equations, notes = equations_of(path, t_span)
     try:
         plain = loaded(written(equations).text)
+        _refuse_hidden(equations.events, plain, path)
         scales = dict(zip(equations.states, scales_of(plain), strict=True))
         text = written(replace(equations, scales=scales)).text
     except Refusal as error:
@@ -91,6 +93,7 @@ def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, 
     found = imported(path, stem)
     try:
         plain = loaded(written(found.equations).text, found.files)
+        _refuse_hidden(found.equations.events, plain, path)
         if found.settling:
             duration = settling_time(plain, found.settling)
             note = f"a period of {duration:g} is in the place of equilibria; at these parameters it is long enough"
@@ -105,6 +108,21 @@ def of_petab(path: Path, stem: str) -> tuple[str, Mapping[str, str], tuple[str, 
     except ProblemError as error:
         raise ProblemError(f"its equations are refused: {error.message}", where=path, cure=error.cure) from error
     return text, found.files, found.notes
+
+
+def _refuse_hidden(events: Sequence[ModelEvent], problem: Problem, path: Path) -> None:
+    """Refuse events with one condition in different words: SBML's rules of what each reads then were not applied.
+
+    Raises:
+        ProblemError: there are such events.
+    """
+    moments = {event.name: event.moment for event in events}
+    for event in problem.events:
+        joined = [] if event.name in moments else event.name.split("__")
+        if len({moments[name] for name in joined}) > 1:
+            names = ", ".join(f"'{name}'" for name in joined)
+            cure = "Write the trigger of each in the same words."
+            raise ProblemError(f"the events {names} have one trigger, in different words.", where=path, cure=cure)
 
 
 def loaded(text: str, files: Mapping[str, str] | None = None) -> Problem:

@@ -14,6 +14,7 @@ from importing.sbml_models import (
     of,
     parameter,
     reaction,
+    rule,
     species,
     write,
 )  # fmt: skip
@@ -23,7 +24,7 @@ from sciml_bench.errors import ProblemError
 from sciml_bench.importing.importer import of_sbml
 from sciml_bench.importing.sbml.network import equations_of
 from sciml_bench.spec import load_problem
-from sciml_bench.spec.model import Problem
+from sciml_bench.spec.model import Problem, symbol
 
 
 @pytest.fixture(autouse=True)
@@ -76,11 +77,60 @@ def test_a_parameter_that_an_event_changes_is_a_state(tmp_path: Path):
     assert problem.states[0].initial == (1,)
 
 
-def test_a_concentration_that_is_kept_as_an_amount_jumps_by_the_size_after_the_event(tmp_path: Path):
+def test_a_concentration_that_is_kept_as_an_amount_jumps_by_the_size_before_the_event(tmp_path: Path):
     changing = of("Compartments", compartment("c", 2, False))
     events = of("Events", event("e", AFTER, {"c": 4, "A": 10}))
     problem = loaded(changing, *DECAY[1:], BREAKS, events, folder=tmp_path)
-    assert {name: float(value) for name, value in problem.events[0].reset.items()} == {"c": 4, "A_amount": 40}
+    before = {symbol("c"): 3, symbol("A_amount"): 1}
+    after = {name: float(value.subs(before)) for name, value in problem.events[0].reset.items()}
+    assert after == {"c": 4, "A_amount": 30}
+
+
+def test_the_amount_of_a_species_with_a_rate_rule_stays_as_the_size_of_its_compartment_jumps(tmp_path: Path):
+    changing, grows = of("Compartments", compartment("c", 2, False)), of("Rules", rule("rate", "A", "<ci> k </ci>"))
+    events = of("Events", event("e", AFTER, {"c": 4}))
+    (made,) = loaded(changing, *DECAY[1:], grows, events, folder=tmp_path).events
+    assert {name: float(value.subs({symbol("A"): 6, symbol("c"): 3})) for name, value in made.reset.items()} == {
+        "c": 4,
+        "A": 4.5,
+    }
+
+
+def test_a_stoichiometry_may_jump(tmp_path: Path):
+    reaction_ = reaction("r", "A", "", apply("times", "k", "A"))
+    assert '<speciesReference species="A"' in reaction_
+    named = reaction_.replace('<speciesReference species="A"', '<speciesReference id="share" species="A"')
+    problem = loaded(*DECAY, of("Reactions", named), of("Events", event("e", AFTER, {"share": 3})), folder=tmp_path)
+    assert problem.state_labels == ("share", "A")
+    assert "share" in problem.equation_texts["A"]
+
+
+@pytest.mark.parametrize("kind", ["lt", "geq"])
+def test_a_trigger_may_be_a_function_that_is_one_comparison(tmp_path: Path, kind: str):
+    lower = "<apply/>".replace("<apply/>", apply(kind, "<ci> x </ci>", "<ci> y </ci>"))
+    define = (
+        '<functionDefinition id="compared"><math xmlns="http://www.w3.org/1998/Math/MathML"><lambda><bvar><ci> x </ci>'
+        f"</bvar><bvar><ci> y </ci></bvar>{lower}</lambda></math></functionDefinition>"
+    )
+    trigger = "<apply><ci> compared </ci><ci> A </ci><ci> k </ci></apply>"
+    (made,) = loaded(
+        of("FunctionDefinitions", define), *DECAY, BREAKS, of("Events", event("e", trigger, {"A": 4})), folder=tmp_path
+    ).events
+    assert (str(made.when), made.way) == ("A - k", "falling" if kind == "lt" else "rising")
+
+
+SAME = {
+    "a sign": apply("gt", apply("minus", "A"), -1),
+    "a factor": apply("lt", apply("times", 2, "A"), 2),
+    "both on one side": apply("lt", apply("minus", "A", 1), 0),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_one_trigger_in_different_words_is_refused(tmp_path: Path, name: str):
+    pair = event("e", apply("lt", "A", 1), {"A": 7}, first(2)), event("f", SAME[name], {"B": "A"}, first(1))
+    with pytest.raises(ProblemError, match="the events 'e', 'f' have one trigger, in different words"):
+        loaded(*TWO, of("Events", *pair), folder=tmp_path)
 
 
 def test_events_that_never_happen_are_left_out_with_a_note(tmp_path: Path):
@@ -147,7 +197,17 @@ REFUSED = {
     "two events with values of different times": (
         (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, first(1)),
                             event("f", AFTER, {"A": "k"}, first(2), before="false"))),
-        "'e', 'f' happen at once and take values at different times",
+        "'e', 'f' happen at once, and take values at different times",
+    ),
+    "two events of which one may take what the other sets": (
+        (*DECAY[:2], of("Parameters", parameter("k", 3), parameter("n", 1, False)), BREAKS,
+         of("Events", event("e", AFTER, {"A": "n"}, before="false"), event("f", AFTER, {"n": 2}, before="false"))),
+        "'e', 'f' happen at once, and one may take what another has set",
+    ),
+    "an event beside one that changes a size": (
+        (of("Compartments", compartment("c", 2, False)), *DECAY[1:], BREAKS,
+         of("Events", event("e", AFTER, {"c": 4}), event("f", AFTER, {"A": 10}))),
+        "'e', 'f' happen at once, and one of them changes the size of a compartment",
     ),
     "an event that another one may prevent": (
         (*DECAY, BREAKS, of("Events", event("e", apply("gt", "A", 1), {"A": 1}, first(1)),

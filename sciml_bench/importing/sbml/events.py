@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sciml_bench.errors import ProblemError
 from sciml_bench.importing.equations import ModelEvent
 from sciml_bench.importing.python.arguments import distinct
 from sciml_bench.importing.python.refusals import REFUSALS, Refusal
@@ -17,6 +18,7 @@ from sciml_bench.importing.sbml.trigger import NoEvent, trigger_of
 if TYPE_CHECKING:
     from sciml_bench.importing.sbml.network import Network
 
+_NAMED = 4
 AMOUNT = "_amount"
 """The ending of the state of a species that is kept as an amount."""
 
@@ -63,6 +65,8 @@ class _Imported:
         if self.event.at is not None:
             return self.event.at
         trigger = self.source.getTrigger().getMath()
+        if trigger.getType() == libsbml.AST_FUNCTION:
+            return libsbml.formulaToL3String(trigger)
         sides = [libsbml.formulaToL3String(trigger.getChild(i)) for i in range(trigger.getNumChildren())]
         rises = trigger.getType() in (libsbml.AST_RELATIONAL_GT, libsbml.AST_RELATIONAL_GEQ)
         return tuple(reversed(sides) if rises else sides)
@@ -93,38 +97,44 @@ def _at_once(network: Network, found: Sequence[_Imported]) -> list[ModelEvent]:
     for item in found:
         moments.setdefault(item.moment, []).append(item)
     result: list[ModelEvent] = []
-    for items in moments.values():
+    for number, items in enumerate(moments.values()):
         if len(items) > 1:
             _refuse_unsaid(network, items)
         if len(items) > 1 and all(item.reads_before for item in items):
             # The last one to set a state decides.
             in_order = sorted(items, key=lambda item: -math.inf if item.priority is None else -item.priority)
             together = {name: value for item in in_order for name, value in item.event.reset.items()}
-            result.append(replace(items[0].event, reset=together))
+            result.append(replace(items[0].event, reset=together, moment=number))
         else:
             ranks = (0 if item.priority is None else 1 + priorities.index(item.priority) for item in items)
-            result += [replace(item.event, priority=rank) for item, rank in zip(items, ranks, strict=True)]
+            result += [
+                replace(item.event, priority=rank, moment=number) for item, rank in zip(items, ranks, strict=True)
+            ]
     return result
 
 
 def _refuse_unsaid(network: Network, items: Sequence[_Imported]) -> None:
-    names = ", ".join(f"'{item.event.name}'" for item in items)
+    def refused(why: str, cure: str) -> ProblemError:
+        names = ", ".join(f"'{item.event.name}'" for item in items[:_NAMED]) + ", …" * (len(items) > _NAMED)
+        return network.error(f"the events {names} happen at once, and {why}.", items[0].source, cure)
+
     assigned = [name for item in items for name in item.event.reset]
-    said = {item.priority for item in items}
-    if len(assigned) != len(set(assigned)) and (None in said or len(said) < len(items)):
-        twice = next(name for name in assigned if assigned.count(name) > 1)
+    priorities = {item.priority for item in items}
+    if None in priorities or len(priorities) < len(items):
         cure = "Give them different priorities."
-        raise network.error(
-            f"the events {names} happen at once, and more than one sets '{twice}'.", items[0].source, cure
-        )
+        twice = next((name for name in assigned if assigned.count(name) > 1), None)
+        if twice is not None:
+            raise refused(f"more than one sets '{twice}'", cure)
+        if not all(item.reads_before for item in items) and any(is_traced(v) for i in items for v in i.event.formulas):
+            raise refused("one may take what another has set", cure)
     if len({item.reads_before for item in items}) > 1:
         cure = "Set useValuesFromTriggerTime to the same value in all of them."
-        raise network.error(f"the events {names} happen at once and take values at different times.",
-                            items[0].source, cure)  # fmt: skip
+        raise refused("take values at different times", cure)
     if not all(item.source.getTrigger().getPersistent() for item in items):
-        cure = "Make their triggers persistent."
-        raise network.error(f"the events {names} happen at once, and one may prevent the other.",
-                            items[0].source, cure)  # fmt: skip
+        raise refused("one may prevent the other", "Make their triggers persistent.")
+    sizes = {network.names[name] for name in network.compartments}
+    if sizes & {*assigned} and len(items) > 1 and any(not sizes & {*item.event.reset} for item in items):
+        raise refused("one of them changes the size of a compartment", "Write them as one event.")
 
 
 def _reset(network: Network, event: Any, what: str) -> dict[str, Any]:
@@ -140,9 +150,14 @@ def _reset(network: Network, event: Any, what: str) -> dict[str, Any]:
         if name not in network.names or name in network.reactions or name in network.assigned:
             raise network.error(f"{what} assigns to '{name}', which cannot jump.", event)
         if name in network.amounts:
-            # A concentration refers to the size after the event.
-            compartment = network.species[name].getCompartment()
-            reset[network.names[f"{name}{AMOUNT}"]] = value * values.get(compartment, network.now(compartment))
+            # A concentration refers to the size before the event.
+            reset[network.names[f"{name}{AMOUNT}"]] = value * network.now(network.species[name].getCompartment())
         else:
             reset[network.names[name]] = value
+    for name, species in network.species.items():
+        size = species.getCompartment()
+        if name in network.rates and size in values and network.is_density(species):
+            # An amount stays as the size changes, and a rate rule is one of the concentration.
+            key = network.names[name]
+            reset[key] = reset.get(key, network.now(name)) * network.now(size) / values[size]
     return reset

@@ -44,11 +44,7 @@ def comparison_of(tree: Any, resolve: Resolve, functions: Functions) -> tuple[st
     Raises:
         NoFormula: a side has a part without a counterpart.
     """
-    kind = _kinds().get(tree.getType(), "")
-    if not kind.startswith("RELATIONAL_") or tree.getNumChildren() != 2:
-        return None
-    reader = _Reader(resolve, functions)
-    return kind.removeprefix("RELATIONAL_"), reader.number(tree.getChild(0)), reader.number(tree.getChild(1))
+    return _Reader(resolve, functions).comparison(tree)
 
 
 def _call(name: str, *args: Any) -> Any:
@@ -136,6 +132,11 @@ class _Reader:
 
     def _called(self, tree: Any, children: Sequence[Any]) -> Any:
         """A function of the model: its body, with the arguments' values for its names."""
+        reader, body = self._inside(tree, children)
+        return reader._any(body)
+
+    def _inside(self, tree: Any, children: Sequence[Any]) -> tuple[_Reader, Any]:
+        """The body of a function of the model, and its reader."""
         name = tree.getName()
         known = self._functions.trees.get(name)
         count = 0 if known is None else known.getNumChildren() - 1
@@ -149,7 +150,18 @@ class _Reader:
         def inside(symbol: str) -> Any:
             return values[symbol] if symbol in values else self._resolve(symbol)
 
-        return _Reader(inside, self._functions, self._depth + 1)._any(known.getChild(count))
+        return _Reader(inside, self._functions, self._depth + 1), known.getChild(count)
+
+    def comparison(self, tree: Any) -> tuple[str, Any, Any] | None:
+        """As :func:`comparison_of`."""
+        kind = _kinds().get(tree.getType(), "")
+        children = [tree.getChild(i) for i in range(tree.getNumChildren())]
+        if kind == "FUNCTION":
+            reader, body = self._inside(tree, children)
+            return reader.comparison(body)
+        if not kind.startswith("RELATIONAL_") or len(children) != 2:
+            return None
+        return kind.removeprefix("RELATIONAL_"), self.number(children[0]), self.number(children[1])
 
     def _any(self, tree: Any) -> Any:
         self._functions.left -= 1

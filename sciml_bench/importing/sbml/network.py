@@ -79,7 +79,7 @@ class Network:
         self.amounts = {
             name
             for name, item in self.species.items()
-            if name not in self.assigned and name not in self.rates and self._is_density(item)
+            if name not in self.assigned and name not in self.rates and self.is_density(item)
             and not self._is_constant(item.getCompartment())
         }  # fmt: skip
         every = (*self.compartments, *self.quantities, *self.species, *self.references, *self.reactions)
@@ -117,7 +117,7 @@ class Network:
     def _reacts(species: Any) -> bool:
         return species is not None and not species.getBoundaryCondition() and not species.getConstant()
 
-    def _is_density(self, species: Any) -> bool:
+    def is_density(self, species: Any) -> bool:
         """True if a symbol is a concentration, not an amount."""
         compartment = self.compartments.get(species.getCompartment())
         no_size = compartment is None or compartment.getSpatialDimensionsAsDouble() == 0
@@ -217,7 +217,7 @@ class Network:
         return value
 
     def _initial(self, name: str, species: Any) -> Any:
-        density = self._is_density(species)
+        density = self.is_density(species)
         if species.isSetInitialAmount():
             amount = self._number(name, species.getInitialAmount())
             return self._quotient(amount, species) if density else amount
@@ -332,7 +332,7 @@ class Network:
         factor = species.getConversionFactor() or self.model.getConversionFactor()
         if factor:
             total = total * self.now(factor)
-        if self._is_density(species) and plain not in self.amounts:
+        if self.is_density(species) and plain not in self.amounts:
             size = self.now(species.getCompartment())
             if not is_traced(size) and size == 0:
                 raise self.error(f"compartment '{species.getCompartment()}' has the size 0.", species)
@@ -342,7 +342,7 @@ class Network:
     def _stoichiometry(self, reference: Any) -> Any:
         if reference.isSetStoichiometryMath():
             return self.formula(reference.getStoichiometryMath(), self.now, "a stoichiometry")
-        if reference.isSetId() and {reference.getId()} & {*self.assigned, *self.rates, *self.starts}:
+        if reference.isSetId() and {reference.getId()} & {*self.assigned, *self.rates, *self.starts, *self.jumping}:
             return self.now(reference.getId())
         value = reference.getStoichiometry()
         if math.isnan(value):
