@@ -40,6 +40,12 @@ def has(task: Task, name: str) -> bool:
     return f"\ndef {name}(" in task.source or f"\n{name} = " in task.source
 
 
+def events(task: Task) -> list[tuple[str, int | None, tuple[float, ...]]]:
+    """Name, direction and times of each event of the emitted source."""
+    line = next((line for line in task.source.splitlines() if line.startswith("EVENTS = ")), "= ()")
+    return list(ast.literal_eval(line.partition("= ")[2]))
+
+
 def numbers(name: str, values: Sequence[float]) -> str:
     """A vector as a statement, a few numbers to a line."""
     texts = [repr(float(value)) for value in values]

@@ -56,21 +56,25 @@ CONDITIONS = "condition,start,kick\nlow,height,0\nhigh,2*height,1.5\n"
 
 def stone() -> Problem:
     """The problem of one stone."""
-    return _loaded(TEXT)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stone.toml"
+        path.write_text(TEXT, encoding="utf-8")
+        return load_problem(path)
 
 
 def two_stones() -> Problem:
     """Two stones as two conditions: one lands, the other is still in the air when it is kicked at t = 2.75."""
-    text = TEXT.replace('x = { initial = "height"', 'x = { initial = "start"').replace("{ v = 0 }", '{ v = "kick" }')
-    return _loaded(text + '[conditions]\nfile = "conditions.csv"\n')
-
-
-def _loaded(text: str) -> Problem:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "stone.toml"
-        path.write_text(text, encoding="utf-8")
-        path.with_name("conditions.csv").write_text(CONDITIONS, encoding="utf-8")
-        return load_problem(path)
+        return load_problem(write_two_stones(Path(folder)))
+
+
+def write_two_stones(folder: Path) -> Path:
+    """Write the problem of two stones, with the table of its conditions."""
+    text = TEXT.replace('x = { initial = "height"', 'x = { initial = "start"').replace("{ v = 0 }", '{ v = "kick" }')
+    folder.joinpath("conditions.csv").write_text(CONDITIONS, encoding="utf-8")
+    path = folder / "stone.toml"
+    path.write_text(text + '[conditions]\nfile = "conditions.csv"\n', encoding="utf-8")
+    return path
 
 
 def stone_errors(program: Program, stones: int = 1) -> list[float]:

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from adapters.stone import write_two_stones
 from needs import skip_without
 from stubs import doses
 
+from sciml_bench.adapters.registry import adapters
 from sciml_bench.errors import UsageError
 from sciml_bench.planning.script import script_of_cell
 
@@ -222,6 +224,13 @@ def test_scipy_lands_shares_out_and_stores_sparse_matrices(problem, cell, tmp_pa
         ("diffrax/tsit5/checkpointed/compiled", "neural-cde"),
         ("diffrax/reversible-heun/checkpointed/compiled", "neural-sde"),
         ("diffrax/dopri5/backsolve/compiled", "spiral-node"),
+        # Events that the solution decides, and events at known times.
+        ("diffrax/tsit5/forward/compiled", "bouncing-ball"),
+        ("diffrax/tsit5/checkpointed/compiled", "thermostat"),
+        ("diffrax/tsit5/checkpointed/compiled", "oral-doses"),
+        ("torchdiffeq/dopri5/discrete/eager", "bouncing-ball"),
+        ("torchdiffeq/dopri5/backsolve/eager", "bouncing-ball"),
+        ("torchdiffeq/dopri5/discrete/eager", "oral-doses"),
         ("torchdiffeq/dopri5/discrete/eager", "small-node-64"),
         ("torchdiffeq/dopri5/discrete/eager", "ensemble"),
         ("tensorflow/dormand_prince/forward/xla", "lotka-volterra"),
@@ -325,6 +334,30 @@ def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
     path = tmp_path / "clashing.toml"
     path.write_text(CLASHING, encoding="utf-8")
     assert error_of(script_of_cell(str(path), cell.split("/"), 1e-7), tmp_path) < 1e-4
+
+
+@pytest.mark.parametrize("method", ["lsoda", "radau", "dop853"])
+@pytest.mark.parametrize("problem", ["bouncing-ball", "thermostat", "oral-doses", "integrate-and-fire"])
+def test_scipy_from_event_to_event(problem, method, tmp_path):
+    assert error_of(script_of_cell(problem, ["scipy", method, "forward", "eager"], 1e-7), tmp_path) < 1e-4
+
+
+@pytest.mark.parametrize("cell", ["scipy/rk45/forward/eager", "diffrax/tsit5/forward/compiled"])
+def test_each_condition_has_events_of_its_own(cell, tmp_path):
+    path = write_two_stones(tmp_path)
+    assert error_of(script_of_cell(str(path), cell.split("/"), 1e-7), tmp_path) < 1e-4
+
+
+WITHOUT_EVENTS = sorted(name for name, adapter in adapters().items() if adapter.script and not adapter.event_program)
+
+
+@pytest.mark.parametrize("name", WITHOUT_EVENTS)
+def test_no_script_leaves_events_out(name):
+    """It would be wrong without a word."""
+    adapter = adapters()[name]
+    words = [name, adapter.methods[0].name, adapter.sensitivities[0], adapter.modes[0]]
+    with pytest.raises(UsageError, match="cannot run bouncing-ball"):
+        script_of_cell("bouncing-ball", words, 1e-6)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from sciml_bench.adapters import script
@@ -20,7 +19,7 @@ def script_of(task: Task, point: Point) -> str:
         made += [integration.in_turn, integration.adjoint] if _residual(task) else [integration.adjoint]
     else:
         made.append(integration.slopes)
-    if any(way is not None for _, way, _ in _events(task)):
+    if any(way is not None for _, way, _ in script.events(task)):
         made.append(integration.passing)
     functions, imports = script.quoted(made)
     return script.joined(
@@ -50,7 +49,7 @@ def _functions(task: Task) -> list[str]:
     name = "adjoint" if task.cell.sensitivity == "adjoint" else "slopes"
     solve = f"in_turn({given})" if name == "adjoint" and residual else "SOLVE"
     events = "{}"
-    if _events(task):
+    if script.events(task):
         made |= EVENT_OPTIONS
         events = "RESETS, events, CROSSINGS"
     return [
@@ -61,15 +60,9 @@ def _functions(task: Task) -> list[str]:
     ]
 
 
-def _events(task: Task) -> list[tuple[str, int | None, tuple[float, ...]]]:
-    """Name, direction and times of each event."""
-    line = next((line for line in task.source.splitlines() if line.startswith("EVENTS = ")), "= ()")
-    return list(ast.literal_eval(line.partition("= ")[2]))
-
-
 def _changes(task: Task) -> list[str]:
     """The changes of the state at known times, and at times that the solution decides."""
-    events = _events(task)
+    events = script.events(task)
     if not events:
         return []
     known = sorted({t for _, _, times in events for t in times})

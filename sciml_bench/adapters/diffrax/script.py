@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC
+from sciml_bench.adapters.diffrax import ADAPTER, SPLIT, STOCHASTIC, event_script
 from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.record.task import LANDING, Cell, Point, Task
 
@@ -25,7 +26,8 @@ def script_of(task: Task, point: Point) -> str:
     """The script of a cell at a tolerance."""
     cell = task.cell
     needed = ["import diffrax", "import jax", "import jax.numpy as jnp"]
-    needed += ["import optimistix"] if _root_finder(cell) else []
+    has_events = script.has(task, "EVENTS")
+    needed += ["import optimistix"] if _root_finder(cell) or has_events else []
     checks = ("import os", "", 'os.environ.setdefault("EQX_ON_ERROR", "nan")', "")
     return script.joined(
         script.head(task, "diffrax, jax and numpy"),
@@ -33,10 +35,17 @@ def script_of(task: Task, point: Point) -> str:
         "# The model.",
         script.body(task),
         "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *_solver(task, point)]),
+        "\n".join([script.given(task, point), *_solver(_without_events(task) if has_events else task, point)]),
         _functions(task),
         script.check(task, "jnp.asarray({})", "_gradient(theta).block_until_ready()"),
     )
+
+
+def _without_events(task: Task) -> Task:
+    """The task without the breakpoints at which scheduled events start another leg."""
+    at = {t for _, _, times in script.events(task) for t in times}
+    left = tuple(t for t in task.numbers.breakpoints if t not in at)
+    return replace(task, numbers=replace(task.numbers, breakpoints=left))
 
 
 def _is_stochastic(cell: Cell) -> bool:
@@ -123,12 +132,22 @@ def _functions(task: Task) -> str:
         "",
         "def value_and_gradient(theta):",
         '    """The loss at theta, and its gradient."""',
+        *([event_script.COUNT] if script.has(task, "EVENTS") else ()),
         "    *slopes, value = np.asarray(_gradient(jnp.asarray(theta)))",
         "    if not np.all(np.isfinite([*slopes, value])):",
         '        raise RuntimeError("the solve failed: loosen RTOL, or raise MAX_STEPS")',
         "    return float(value), np.array(slopes)",
     ]
-    return "\n".join([*_solve(task), "", "", *_loss(task), "", "", *gradient])
+    if not script.has(task, "EVENTS"):
+        return "\n".join([*_solve(task), "", "", *_loss(task), "", "", *gradient])
+    solve = event_script.functions(task, _adjoint(task))
+    legs = event_script.legs(_start(task), alone=task.numbers.batch == 1)
+    return "\n".join([*solve, "", "", *legs, "", "", *_loss(task), "", "", *gradient])
+
+
+def _adjoint(task: Task) -> str:
+    # As many checkpoints as steps: nothing is solved twice.
+    return _KEEPING if _keeps_all(task) else _ADJOINTS[task.cell.sensitivity]
 
 
 def _solve(task: Task) -> list[str]:
@@ -170,8 +189,7 @@ def _solve(task: Task) -> list[str]:
         "        args=args,",
         "        saveat=diffrax.SaveAt(ts=jnp.asarray(SAVED)),",
         "        stepsize_controller=CONTROLLER,",
-        # As many checkpoints as steps: nothing is solved twice.
-        f"        adjoint={_KEEPING if _keeps_all(task) else _ADJOINTS[task.cell.sensitivity]},",
+        f"        adjoint={_adjoint(task)},",
         "        max_steps=MAX_STEPS,",
         "        throw=False,",
         "    )",
@@ -179,33 +197,41 @@ def _solve(task: Task) -> list[str]:
     ]
 
 
-def _loss(task: Task) -> list[str]:
-    """The loss of theta, of a batch the sum over its trajectories, which step independently."""
+def _start(task: Task) -> list[str]:
+    """Lines that compute the parameters and the initial values, of a batch a row for each trajectory."""
     parameters, alone = task.numbers.wrt == "parameters", task.numbers.batch == 1
-    lines = ["def loss_of(theta):", f"    p = {'theta' if parameters else 'jnp.asarray(P)'}"]
+    lines = [f"    p = {'theta' if parameters else 'jnp.asarray(P)'}"]
     if not script.has(task, "GIVEN"):
         y0 = "jnp.asarray(Y0)" if parameters else "theta"
-        if alone:
-            value = f"loss(solved({y0}, p))"
-        else:
-            lines.append(f"    ys = jax.vmap(lambda y0: solved(y0, p))({y0}.reshape(BATCH, -1))")
-            value = "jnp.sum(jax.vmap(loss)(ys))"
-        return [*lines, f"    value = {value}", "    return value, value"]
-    lines.append(f"    args = {'arguments(p)' if script.has(task, 'arguments') else '(p,)'}")
-    driven = script.has(task, "controls")
+        return [*lines, f"    y0 = {y0}{'' if alone else '.reshape(BATCH, -1)'}"]
+    called = "initial_state(*GIVEN, *args)"
+    if not alone:
+        called = "jax.vmap(lambda *given: initial_state(*given, *args))(*GIVEN)"
+    return [
+        *lines,
+        f"    args = {'arguments(p)' if script.has(task, 'arguments') else '(p,)'}",
+        f"    start = {called}",
+        "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
+    ]
+
+
+def _loss(task: Task) -> list[str]:
+    """The loss of theta, of a batch the sum over its trajectories, which step independently."""
+    alone, driven = task.numbers.batch == 1, script.has(task, "controls")
+    with_data = script.has(task, "GIVEN")
+    lines = ["def loss_of(theta):", *_start(task)]
     if alone:
-        lines += [
-            "    start = initial_state(*GIVEN, *args)",
-            "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
-            f"    value = loss(solved(y0, p{', GIVEN' if driven else ''}), *GIVEN, *args) + penalty",
-        ]
+        value = f"loss(solved(y0, p{', GIVEN' if driven else ''})"
+        value += ", *GIVEN, *args) + penalty" if with_data else ")"
     else:
-        lines += [
-            "    start = jax.vmap(lambda *given: initial_state(*given, *args))(*GIVEN)",
-            "    y0, penalty = start if isinstance(start, tuple) else (start, 0.0)",
-            "    ys = jax.vmap(lambda y0, *given: solved(y0, p, given))(y0, *GIVEN)"
-            if driven
-            else "    ys = jax.vmap(lambda y0: solved(y0, p))(y0)",
-            "    value = jnp.sum(jax.vmap(lambda ys, *given: loss(ys, *given, *args))(ys, *GIVEN)) + jnp.sum(penalty)",
-        ]
-    return [*lines, "    return value, value"]
+        # Side by side, a trajectory that has ended would be differentiated through legs of no length.
+        solves = "jax.vmap(lambda y0: solved(y0, p))(y0)"
+        if script.has(task, "EVENTS"):
+            solves = "jax.lax.map(lambda y0: solved(y0, p), y0)"
+        elif driven:
+            solves = "jax.vmap(lambda y0, *given: solved(y0, p, given))(y0, *GIVEN)"
+        lines.append(f"    ys = {solves}")
+        value = "jnp.sum(jax.vmap(loss)(ys))"
+        if with_data:
+            value = "jnp.sum(jax.vmap(lambda ys, *given: loss(ys, *given, *args))(ys, *GIVEN)) + jnp.sum(penalty)"
+    return [*lines, f"    value = {value}", "    return value, value"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sciml_bench.adapters import script
+from sciml_bench.adapters.scipy import event_script
 from sciml_bench.adapters.scipy.fields import FieldSystems
 from sciml_bench.adapters.scipy.newton_script import NewtonScript, newton_script, systems_of
 from sciml_bench.adapters.scipy.system import Systems
@@ -30,6 +31,8 @@ def script_of(task: Task, point: Point) -> str:
     one = replace(task, numbers=task.numbers.trajectories[0])
     systems = systems_of(one)
     matrix = newton_script(one, systems)
+    if script.has(task, "EVENTS") and matrix.has_order:
+        raise UsageError(f"{cell.problem} has events, and equations in another order: there is no such script")
     solver = "odeint" if cell.method == "odeint" else "solve_ivp"
     needed = [f"from scipy.integrate import {solver}"]
     if _lands_by_subclass(task):
@@ -48,6 +51,7 @@ def script_of(task: Task, point: Point) -> str:
         *(["# How its Newton matrix is stored and filled.", quoted] if quoted else []),
         "\n".join(matrix.module),
         "\n".join(_landing(task)) if _lands_by_subclass(task) else "",
+        event_script.functions(task) if script.has(task, "EVENTS") else "",
         "\n".join(_sensitivities(one, systems, matrix)),
         "\n".join(_value_and_gradient(task, systems, matrix)),
         script.check(task),
@@ -250,6 +254,9 @@ def _integration(task: Task, matrix: NewtonScript) -> list[str]:
     if clipped:
         f = f"lambda t, z: {f}(min(max(t, low), high), z)"
         j = f"lambda t, z: {jacobian}(min(max(t, low), high), z)" if jacobian else ""
+    if script.has(task, "EVENTS"):
+        band = ', "lband": layout.lower, "uband": layout.upper' if matrix.is_band else ""
+        return event_script.integration(f, repr(_METHODS[task.cell.method]), j, band)
     if task.cell.method == "odeint":
         band = "ml=layout.lower, mu=layout.upper, " if matrix.is_band else ""
         landing = "times" if task.cell.saving == LANDING else "times[-1:]" if clipped else "None"

@@ -6,7 +6,8 @@ from sciml_bench.adapters import script
 from sciml_bench.adapters.base import Method
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.time_grid import fixed_steps
-from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM
+from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, event_script
+from sciml_bench.errors import UsageError
 from sciml_bench.record.task import LANDING, Point, Task
 
 
@@ -18,8 +19,10 @@ def script_of(task: Task, point: Point) -> str:
     """
     adjoint = _is_adjoint(task)
     solver = "odeint_adjoint" if adjoint else "odeint"
-    method = ADAPTER.method(task.cell.method)
-    needed = ["import torch", f"from torchdiffeq import {solver}"]
+    method, has_events = ADAPTER.method(task.cell.method), script.has(task, "EVENTS")
+    if has_events and task.numbers.batch > 1:
+        raise UsageError(f"{task.cell.problem} has events of several trajectories: there is no such script")
+    needed = ["import torch", f"from torchdiffeq import {solver}{', odeint_event' if has_events else ''}"]
     if adjoint and task.cell.framework_mode == "compiled":
         needed.append("import torch._functorch.config")
     if method.implicit:
@@ -31,6 +34,7 @@ def script_of(task: Task, point: Point) -> str:
         script.body(task),
         "# Its numbers, and how it is solved.",
         "\n".join([script.given(task, point), *_numbers(task, point), *_compiled(task)]),
+        event_script.functions(solver) if has_events else "",
         "" if method.adaptive else "\n".join(_fixed_steps(method, point)),
         _functions(task),
         script.check(task),
@@ -145,10 +149,11 @@ def _functions(task: Task) -> str:
         *_solve(task),
         "        saved.append(ys[1 : 1 + n_saved])",
         "        y = ys[-1]",
+        *event_script.scheduled(task),
         "    ys = torch.cat(saved)",
         f"    value = {'loss(ys, *GIVEN, p, *modules) + penalty' if with_data else 'loss(ys)'}",
         "    slopes = torch.autograd.grad(value, leaves, materialize_grads=True)",
-        "    return float(value), torch.cat([part.reshape(-1) for part in slopes]).numpy()",
+        "    return value.item(), torch.cat([part.reshape(-1) for part in slopes]).numpy()",
     ]
     return "\n".join(lines)
 
@@ -184,9 +189,14 @@ def _solve(task: Task) -> list[str]:
         norm = ", ".join(["'norm': 'seminorm'", *([landing] if landing else [])])
         seminorm = f"adjoint_options={{{norm}}}, " if cell.sensitivity == SEMINORM else ""
         arguments.append(f"{seminorm}**adjoint,")
+    f = f"lambda t, y{bounds}: rhs({t}, y, *args)"
+    if script.has(task, "EVENTS"):
+        options = [f"                {line}" for line in arguments]
+        head = ["        ys = followed(", f"            {f}, y, times, p,", "            dict("]
+        return [*head, *options, "            ),", "        )"]
     return [
         f"        ys = {'odeint_adjoint' if _is_adjoint(task) else 'odeint'}(",
-        f"            lambda t, y{bounds}: rhs({t}, y, *args), y, times,",
+        f"            {f}, y, times,",
         *(f"            {line}" for line in arguments),
         "        )",
     ]

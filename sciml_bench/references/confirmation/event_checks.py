@@ -59,7 +59,7 @@ def follow_events(
         times = [t for t in waiting if exact(t) < jump.t]
         waiting = waiting[len(times) :]
         part = witness(
-            case.dynamics.after(reached), start, t0, [*times, time], Care(), negligible / 10, trajectory.mesh,
+            case.dynamics.between(reached, jump.t), start, t0, [*times, time], Care(), negligible / 10, trajectory.mesh,
             watch.during("implicit Taylor method, t"), bits,
         )  # fmt: skip
         saved += part.saved[: len(times)]
@@ -76,8 +76,8 @@ def follow_events(
         t0, reached = time, jump.t
     if waiting:
         part = witness(
-            case.dynamics.after(reached), start, t0, waiting, Care(), negligible / 10, trajectory.mesh,
-            watch.during("implicit Taylor method, t"), bits,
+            case.dynamics.between(reached, exact(problem.t1)), start, t0, waiting, Care(), negligible / 10,
+            trajectory.mesh, watch.during("implicit Taylor method, t"), bits,
         )  # fmt: skip
         saved += part.saved
         steps += part.n_steps

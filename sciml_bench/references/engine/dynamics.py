@@ -106,13 +106,14 @@ class Dynamics:
         sides = Sides(self.unsettled, self._parameters)
         return tuple(_segment(source, end, sides) for source, end in zip(self.sources, self.ends, strict=True))
 
-    def after(self, t: arb) -> Dynamics:
-        """Return a copy without the segments that end before a time."""
-        later = copy.copy(self)
-        kept = [k for k, end in enumerate(self.ends) if exact(end) > t]
-        later.ends = tuple(self.ends[k] for k in kept)
-        later.sources = tuple(self.sources[k] for k in kept)
-        return later
+    def between(self, start: arb, end: arb) -> Dynamics:
+        """Return a copy with the segments between two times alone."""
+        ends = [exact(each) for each in self.ends]
+        first = next(k for k, each in enumerate(ends) if each > start)
+        last = next((k for k, each in enumerate(ends) if each >= end), len(ends) - 1)
+        part = copy.copy(self)
+        part.ends, part.sources = self.ends[first : last + 1], self.sources[first : last + 1]
+        return part
 
     def in_doubles(self) -> tuple[Callable[[float, FloatArray, FloatArray], list[float]], ...]:
         """The right-hand sides of the segments, in double precision."""
