@@ -363,7 +363,7 @@ def test_no_script_leaves_events_out(name):
 @pytest.mark.parametrize(
     ("problem", "cell", "told"),
     [
-        ("lotka-volterra", "julia/tsit5/forward/compiled", "no scripts for julia yet"),
+        ("lotka-volterra", "julia/tsit5/gauss-zygote/compiled", "forward gradients alone"),
         ("digits-node", "scipy/odeint/forward/compiled", "cannot run digits-node"),
         ("lotka-volterra", "diffrax/tsit6/forward/compiled", "unknown method of diffrax 'tsit6'"),
         ("spiral-node", "scipy/rk45/forward/eager", "cannot run spiral-node"),

@@ -103,6 +103,7 @@ ADAPTER = Adapter(
     extra="julia",
     target="julia",
     program="sciml_bench.adapters.julia.program:build",
+    script="sciml_bench.adapters.julia.script:script_of",
     event_program="sciml_bench.adapters.julia.program:build",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
