@@ -45,7 +45,7 @@ def test_scripts_are_julia_and_know_nothing_of_this_package(problem, cell):
         ("lotka-volterra", "tsit5/gauss-reversediff/compiled", "forward gradients alone"),
         ("digits-node", "tsit5/forward/compiled", "computes something around the solve"),
         ("brusselator-2d", "fbdf/forward/in-place", "has fields"),
-        ("akzo-nobel-dae", "rodas5p/forward/compiled", "there is no script for julia yet"),
+        ("akzo-nobel-dae", "rodas5p/forward/compiled", "which scripts for julia do not write yet"),
     ],
 )
 def test_what_has_no_script_is_named(problem, cell, why):

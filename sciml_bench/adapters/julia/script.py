@@ -66,9 +66,9 @@ def _refuse(task: Task) -> None:
         ("const N_ALGEBRAIC", "has algebraic equations"),
     ):
         if mark in source:
-            raise UsageError(f"{cell.problem} {what}: there is no script for julia yet")
+            raise UsageError(f"{cell.problem} {what}, which scripts for julia do not write yet")
     if "const STENCILS = nothing" not in source or task.numbers.batch > 1:
-        raise UsageError(f"{cell.problem} has fields or many trajectories: there is no script for julia yet")
+        raise UsageError(f"{cell.problem} has fields or many trajectories, which scripts for julia do not write yet")
 
 
 def _theta(task: Task) -> str:
