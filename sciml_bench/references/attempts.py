@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sciml_bench.references.engine.case import LARGE, Case
-from sciml_bench.references.engine.radau import Settings
+from sciml_bench.references.engine.trajectory import Settings
 
 #: Components of a field share their units: small ones need not be followed as closely as large ones at first.
 FIELD_FLOOR = 1e-6

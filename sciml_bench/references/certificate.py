@@ -39,7 +39,8 @@ from sciml_bench.references.engine.case import LARGE, Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.events import matching_times
 from sciml_bench.references.engine.numbers import decimal, matching_digits, precision
-from sciml_bench.references.engine.radau import BLOWS_UP, Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import BLOWS_UP, solve
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.references.progress import Say, Watch
 from sciml_bench.references.regularity import refuse_singular

@@ -28,7 +28,7 @@ from sciml_bench.references.confirmation.event_checks import separate_difference
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.numbers import precision
-from sciml_bench.references.engine.radau import Settings
+from sciml_bench.references.engine.trajectory import Settings
 from sciml_bench.references.progress import Say, Watch
 from sciml_bench.references.published_digits import Agreement, compare_published
 from sciml_bench.references.store import StoredReference

@@ -12,7 +12,8 @@ from sciml_bench.references.engine.adjoint import gradient
 from sciml_bench.references.engine.case import LARGE, Case
 from sciml_bench.references.engine.numbers import exact, matching_digits, precision
 from sciml_bench.references.engine.objective import ComponentAt
-from sciml_bench.references.engine.radau import Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.spec.model import to_double
 
 SETTINGS = Settings(20, 1e-19)

@@ -24,7 +24,8 @@ from sciml_bench.emit import source
 from sciml_bench.record.task import Cell, Point, Sampling, Task
 from sciml_bench.references.engine.adjoint import gradient
 from sciml_bench.references.engine.case import Case
-from sciml_bench.references.engine.radau import Settings, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings
 from sciml_bench.spec.model import Problem
 
 POINT = Point(1e-8, 1e-10)

@@ -25,7 +25,8 @@ from sciml_bench.references.certificate import certify
 from sciml_bench.references.cost import estimate_s
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
-from sciml_bench.references.engine.radau import Settings, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec import load_problem
 from sciml_bench.spec.model import Problem

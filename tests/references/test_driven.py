@@ -8,7 +8,8 @@ from stubs.latents import stochastic
 from sciml_bench.references.cost import estimate_s
 from sciml_bench.references.double_precision import double_solution
 from sciml_bench.references.engine.case import Case
-from sciml_bench.references.engine.radau import Settings, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings
 
 
 def test_double_precision_agrees_with_the_engine_and_the_cost_is_known(tmp_path):

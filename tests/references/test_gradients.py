@@ -14,9 +14,10 @@ from sciml_bench.references.engine.adjoint import gradient
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
 from sciml_bench.references.engine.objective import ComponentAt, DeclaredLoss
-from sciml_bench.references.engine.radau import Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
 from sciml_bench.references.engine.step import newton_matrix, solve_stages
 from sciml_bench.references.engine.tableau import radau
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.references.published_digits import compare_published
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem

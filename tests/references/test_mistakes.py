@@ -14,7 +14,8 @@ from sciml_bench.references.confirmation.differences import central_differences
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
 from sciml_bench.references.engine.objective import ComponentAt
-from sciml_bench.references.engine.radau import Settings, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings
 from sciml_bench.spec.model import Problem
 
 

@@ -19,8 +19,8 @@ from sciml_bench.references.confirmation.perturbed_paths import Mesh, Path
 from sciml_bench.references.engine.dynamics import Dynamics
 from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, matching_digits, precision
 from sciml_bench.references.engine.objective import Objective
-from sciml_bench.references.engine.radau import Start, Trajectory
 from sciml_bench.references.engine.step import StepFailure
+from sciml_bench.references.engine.trajectory import Start, Trajectory
 from sciml_bench.references.failures import ReferenceFailure
 
 #: Perturbations relative to the size of what is perturbed, and the arithmetic that they need.

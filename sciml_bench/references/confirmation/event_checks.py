@@ -20,7 +20,8 @@ from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.event_functions import Events, Jump
 from sciml_bench.references.engine.numbers import BITS_PER_DIGIT, exact, precision
-from sciml_bench.references.engine.radau import Settings, Start, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings, Start, Trajectory
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.references.progress import Watch
 from sciml_bench.spec.model import to_double

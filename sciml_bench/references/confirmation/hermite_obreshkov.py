@@ -24,8 +24,9 @@ from sympy import Expr
 from sciml_bench.references.confirmation.taylor import NoSeries, TaylorField
 from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
 from sciml_bench.references.engine.numbers import exact, precision
-from sciml_bench.references.engine.radau import Start, growth_rate
+from sciml_bench.references.engine.radau import growth_rate
 from sciml_bench.references.engine.stops import stops
+from sciml_bench.references.engine.trajectory import Start
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.model import to_double
 

@@ -12,9 +12,9 @@ from sciml_bench.references.engine.dynamics import Dynamics, FloatArray
 from sciml_bench.references.engine.newton_matrix import NewtonMatrix
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.predictor import Change, Tangent
-from sciml_bench.references.engine.radau import Start, Step, Trajectory
 from sciml_bench.references.engine.step import Place, StepFailure, newton_matrix, solve_stages, to_balls, to_doubles
 from sciml_bench.references.engine.tableau import radau
+from sciml_bench.references.engine.trajectory import Start, Step, Trajectory
 
 #: What may be left of a correction, relative to the perturbation itself; and what arithmetic can resolve at all.
 _TOLERANCE = 1e-24

@@ -18,7 +18,7 @@ from sciml_bench.references.confirmation.enclosure import Enclosure, NotEnclosed
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.numbers import precision
-from sciml_bench.references.engine.radau import Trajectory
+from sciml_bench.references.engine.trajectory import Trajectory
 from sciml_bench.references.progress import Watch
 from sciml_bench.spec.model import to_double
 

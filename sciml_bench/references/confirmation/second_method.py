@@ -23,7 +23,7 @@ from sciml_bench.references.double_precision import emitted_numpy, integrate
 from sciml_bench.references.engine.case import LARGE, Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.numbers import precision
-from sciml_bench.references.engine.radau import Trajectory
+from sciml_bench.references.engine.trajectory import Trajectory
 from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.references.progress import Watch
 from sciml_bench.spec.model import to_double

@@ -16,8 +16,8 @@ from flint import arb, arb_mat
 from sciml_bench.references.engine.event_functions import Events
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.objective import Objective
-from sciml_bench.references.engine.radau import Start, Step, Trajectory
 from sciml_bench.references.engine.step import ROUNDING, StepFailure, newton_matrix, to_balls, to_doubles
+from sciml_bench.references.engine.trajectory import Start, Step, Trajectory
 from sciml_bench.references.failures import ReferenceFailure
 
 MAX_REFINEMENTS = 12

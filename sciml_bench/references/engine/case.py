@@ -23,7 +23,7 @@ from sciml_bench.references.engine.moving import jump_movers
 from sciml_bench.references.engine.numbers import exact, matching_digits, precision
 from sciml_bench.references.engine.objective import DeclaredLoss, Objective
 from sciml_bench.references.engine.observed_loss import ObservedLoss
-from sciml_bench.references.engine.radau import Start
+from sciml_bench.references.engine.trajectory import Start
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec.discontinuities.decision import Decider
 from sciml_bench.spec.discontinuities.roots import Span

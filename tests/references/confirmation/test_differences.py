@@ -15,8 +15,9 @@ from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.newton_matrix import NewtonMatrix
 from sciml_bench.references.engine.numbers import matching_digits, precision
 from sciml_bench.references.engine.predictor import Change, Tangent
-from sciml_bench.references.engine.radau import Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
 from sciml_bench.references.engine.step import newton_matrix
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 

@@ -17,7 +17,8 @@ from sciml_bench.references.confirmation.proof import FULLY, predicted_steps, pr
 from sciml_bench.references.confirmation.second_method import confirm
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import precision
-from sciml_bench.references.engine.radau import Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.references.progress import Watch
 from sciml_bench.spec import catalog

@@ -15,7 +15,8 @@ from sciml_bench.references.confirmation.hermite_obreshkov import Care, witness
 from sciml_bench.references.confirmation.second_method import confirm
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
-from sciml_bench.references.engine.radau import Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.references.failures import LimitReached, ReferenceFailure
 from sciml_bench.references.progress import Watch
 from sciml_bench.spec import catalog

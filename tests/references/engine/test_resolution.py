@@ -8,7 +8,8 @@ from stubs.small_problems import Load
 
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.numbers import matching_digits, precision
-from sciml_bench.references.engine.radau import Settings, Trajectory, solve
+from sciml_bench.references.engine.radau import solve
+from sciml_bench.references.engine.trajectory import Settings, Trajectory
 from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.spec import catalog
 
