@@ -177,6 +177,15 @@ def _timing(theta: str, inputs: str, timed: str) -> list[str]:
     ]
 
 
+def known_gradient(task: Task) -> tuple[Sequence[float], list[int], Sequence[float]]:
+    """The reference's gradient, the places of its certain components, and the sizes of the quantities it is by."""
+    reference = task.reference
+    gradient = (reference.gradient if reference is not None else None) or ()
+    digits = (reference.gradient_digits if reference is not None else ()) or (1.0,) * len(gradient)
+    certain = [index for index, good in enumerate(digits[: len(gradient)]) if good > 0]
+    return gradient, certain, task.theta.sizes if task.theta is not None else [1.0] * len(task.numbers.theta)
+
+
 def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta)") -> str:
     """The printing part: the loss, the gradient, the time of a call, and the error against the reference.
 
@@ -184,11 +193,8 @@ def check(task: Task, inputs: str = "{}", timed: str = "value_and_gradient(theta
     result to NumPy.
     """
     reference = task.reference
-    gradient = (reference.gradient if reference is not None else None) or ()
-    digits = (reference.gradient_digits if reference is not None else ()) or (1.0,) * len(gradient)
-    certain = [index for index, good in enumerate(digits[: len(gradient)]) if good > 0]
+    gradient, certain, sizes = known_gradient(task)
     at = "[CERTAIN]" if len(certain) < len(gradient) else ""
-    sizes = task.theta.sizes if task.theta is not None else [1.0] * len(task.numbers.theta)
     lines = ['if __name__ == "__main__":']
     if certain and reference is not None:
         lines[:0] = [

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from adapters.stone import write_two_stones
@@ -18,6 +22,7 @@ from sciml_bench.errors import UsageError
 from sciml_bench.planning.script import script_of_cell
 
 FOLDER = Path(__file__).parents[1]
+TOGETHER = Path(__file__).with_name("in_scripts.py")
 COMPARTMENTS = str(FOLDER / "emit" / "data" / "compartments.toml")
 SIR = str(FOLDER / "references" / "public" / "sir-fit.toml")
 
@@ -46,18 +51,27 @@ penalty = "0.1*k**2"
 
 def error_of(text: str, folder: Path) -> float:
     """Run a script where this package cannot be imported, and return the error that it prints."""
-    assert "sciml_bench" not in text
     path = folder / "script.py"
     path.write_text(text, encoding="utf-8")
+    return error_in(run([path], folder))
+
+
+def run(command: Sequence[Path], folder: Path) -> str:
+    """What Python prints for a file and its arguments."""
+    for path in command:
+        assert path == TOGETHER or "sciml_bench" not in path.read_text(encoding="utf-8")
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     environment.pop("PYTHONPATH", None)
-    command = [sys.executable, str(path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=folder, timeout=600, check=False
-    )
+    words = [sys.executable, *map(str, command)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=folder, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    found = re.search(r"relative error of the gradient (\S+)", done.stdout)
-    assert found is not None, done.stdout
+    return done.stdout
+
+
+def error_in(printed: str) -> float:
+    """The error that a script prints."""
+    found = re.search(r"relative error of the gradient (\S+)", printed)
+    assert found is not None, printed[-3000:]
     return float(found[1])
 
 
@@ -209,63 +223,85 @@ def test_scipy_lands_shares_out_and_stores_sparse_matrices(problem, cell, tmp_pa
     assert error_of(script_of_cell(problem, ["scipy", *cell.split("/")], 1e-7), tmp_path) < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("cell", "problem"),
-    [
-        ("diffrax/kvaerno5-chord/forward/compiled/landing", "robertson"),
-        ("diffrax/tsit5/checkpointed/compiled", "spiral-node"),
-        ("diffrax/tsit5/forward/compiled", "switched"),
-        ("diffrax/dopri8/discrete/compiled", "kepler-e05"),
-        ("diffrax/tsit5-fixed/forward/compiled", "lotka-volterra"),
-        ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
-        ("diffrax/tsit5/checkpointed/compiled", "small-node-64"),
-        ("diffrax/tsit5/forward/compiled", "ensemble"),
-        ("diffrax/tsit5/backsolve/compiled", "lotka-volterra"),
-        ("diffrax/tsit5/checkpointed/compiled", "neural-cde"),
-        ("diffrax/reversible-heun/checkpointed/compiled", "neural-sde"),
-        ("diffrax/dopri5/backsolve/compiled", "spiral-node"),
-        # Events that the solution decides, and events at known times.
-        ("diffrax/tsit5/forward/compiled", "bouncing-ball"),
-        ("diffrax/tsit5/checkpointed/compiled", "thermostat"),
-        ("diffrax/tsit5/checkpointed/compiled", "oral-doses"),
-        ("torchdiffeq/dopri5/discrete/eager", "bouncing-ball"),
-        ("torchdiffeq/dopri5/backsolve/eager", "bouncing-ball"),
-        ("torchdiffeq/dopri5/discrete/eager", "oral-doses"),
-        ("torchdiffeq/dopri5/discrete/eager", "small-node-64"),
-        ("torchdiffeq/dopri5/discrete/eager", "ensemble"),
-        ("tensorflow/dormand_prince/forward/xla", "lotka-volterra"),
-        ("tensorflow/bdf/forward/graph", "robertson"),
-        ("tensorflow/dormand_prince/backsolve/xla", "spiral-node"),
-        ("tensorflow/dormand_prince/backsolve/graph", "jumping"),
-        ("tensorflow/rk4/discrete/xla", "spiral-node"),
-        ("tensorflow/bdf/forward/graph", "hires"),
-        ("tensorflow/dormand_prince/backsolve/xla", "ensemble"),
-        ("tensorflow/dormand_prince/forward/graph", "switched"),
-        ("tensorflow/rk4/discrete/graph", "latent-ode"),
-        ("torchdiffeq/dopri5/backsolve/eager", "switched"),
-        ("torchdiffeq/dopri5/backsolve-seminorm/eager", "spiral-node"),
-        ("torchdiffeq/dopri5/backsolve/eager", "latent-ode"),
-        ("torchdiffeq/rk4/backsolve/eager", "spiral-node"),
-        ("torchode/tsit5/discrete/eager", "lotka-volterra"),
-        ("torchode/dopri5/discrete/eager", COMPARTMENTS),
-        ("torchode/tsit5/discrete/eager", "ensemble"),
-        ("torchdiffeq/dopri5/discrete/eager", "lotka-volterra"),
-        ("torchdiffeq/dopri8/discrete/eager/landing", "kepler-e05"),
-        ("torchdiffeq/dopri5/discrete/eager", "spiral-node"),
-        ("torchdiffeq/dopri5/discrete/eager", "switched"),
-        ("torchdiffeq/dopri5/discrete/eager", COMPARTMENTS),
-    ],
-)
-def test_automatic_differentiation(cell, problem, switched, ensemble, tmp_path):
-    skip_without(cell.partition("/")[0])
-    name = {"switched": switched, "ensemble": ensemble}.get(problem, problem)
-    if problem == "jumping":
-        # The same without what stands around the solve.
-        text = SWITCHED.replace('"a**2"', "2").replace("a = 1.5\n", "").partition("[loss]")[0]
-        path = tmp_path / "jumping.toml"
-        path.write_text(text, encoding="utf-8")
-        name = str(path)
-    assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
+CELLS = [
+    ("diffrax/kvaerno5-chord/forward/compiled/landing", "robertson"),
+    ("diffrax/tsit5/checkpointed/compiled", "spiral-node"),
+    ("diffrax/tsit5/forward/compiled", "switched"),
+    ("diffrax/dopri8/discrete/compiled", "kepler-e05"),
+    ("diffrax/tsit5-fixed/forward/compiled", "lotka-volterra"),
+    ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
+    ("diffrax/tsit5/checkpointed/compiled", "small-node-64"),
+    ("diffrax/tsit5/forward/compiled", "ensemble"),
+    ("diffrax/tsit5/backsolve/compiled", "lotka-volterra"),
+    ("diffrax/tsit5/checkpointed/compiled", "neural-cde"),
+    ("diffrax/reversible-heun/checkpointed/compiled", "neural-sde"),
+    ("diffrax/dopri5/backsolve/compiled", "spiral-node"),
+    # Events that the solution decides, and events at known times.
+    ("diffrax/tsit5/forward/compiled", "bouncing-ball"),
+    ("diffrax/tsit5/checkpointed/compiled", "thermostat"),
+    ("diffrax/tsit5/checkpointed/compiled", "oral-doses"),
+    ("torchdiffeq/dopri5/discrete/eager", "bouncing-ball"),
+    ("torchdiffeq/dopri5/backsolve/eager", "bouncing-ball"),
+    ("torchdiffeq/dopri5/discrete/eager", "oral-doses"),
+    ("torchdiffeq/dopri5/discrete/eager", "small-node-64"),
+    ("torchdiffeq/dopri5/discrete/eager", "ensemble"),
+    ("tensorflow/dormand_prince/forward/xla", "lotka-volterra"),
+    ("tensorflow/bdf/forward/graph", "robertson"),
+    ("tensorflow/dormand_prince/backsolve/xla", "spiral-node"),
+    ("tensorflow/dormand_prince/backsolve/graph", "jumping"),
+    ("tensorflow/rk4/discrete/xla", "spiral-node"),
+    ("tensorflow/bdf/forward/graph", "hires"),
+    ("tensorflow/dormand_prince/backsolve/xla", "ensemble"),
+    ("tensorflow/dormand_prince/forward/graph", "switched"),
+    ("tensorflow/rk4/discrete/graph", "latent-ode"),
+    ("torchdiffeq/dopri5/backsolve/eager", "switched"),
+    ("torchdiffeq/dopri5/backsolve-seminorm/eager", "spiral-node"),
+    ("torchdiffeq/dopri5/backsolve/eager", "latent-ode"),
+    ("torchdiffeq/rk4/backsolve/eager", "spiral-node"),
+    ("torchode/tsit5/discrete/eager", "lotka-volterra"),
+    ("torchode/dopri5/discrete/eager", COMPARTMENTS),
+    ("torchode/tsit5/discrete/eager", "ensemble"),
+    ("torchdiffeq/dopri5/discrete/eager", "lotka-volterra"),
+    ("torchdiffeq/dopri8/discrete/eager/landing", "kepler-e05"),
+    ("torchdiffeq/dopri5/discrete/eager", "spiral-node"),
+    ("torchdiffeq/dopri5/discrete/eager", "switched"),
+    ("torchdiffeq/dopri5/discrete/eager", COMPARTMENTS),
+]
+
+
+@pytest.fixture(scope="module")
+def outputs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], dict[str, str]]:
+    """What the scripts of one framework's chosen cells print, which run in one process."""
+    items: list[Any] = [item for item in request.session.items if item.name.startswith("test_automatic_diff")]
+    chosen = [item.callspec.params for item in items]
+
+    @cache
+    def of_framework(name: str) -> dict[str, str]:
+        folder = tmp_path_factory.mktemp(name)
+        # The last one has nothing around the solve.
+        jumping = SWITCHED.replace('"a**2"', "2").replace("a = 1.5\n", "").partition("[loss]")[0]
+        for stem, text in (("switched", SWITCHED), ("ensemble", ENSEMBLE), ("jumping", jumping)):
+            (folder / f"{stem}.toml").write_text(text, encoding="utf-8")
+        paths: dict[str, Path] = {}
+        for cell, problem in ((params["cell"], params["problem"]) for params in chosen):
+            if cell.partition("/")[0] == name:
+                own = folder / f"{problem}.toml"
+                path = paths[f"{cell}-{problem}"] = folder / f"script_{len(paths)}.py"
+                text = script_of_cell(str(own) if own.is_file() else problem, cell.split("/"), 1e-7)
+                path.write_text(text, encoding="utf-8")
+        printed = json.loads(run([TOGETHER, *paths.values()], folder).splitlines()[-1])
+        return {key: printed[str(path)] for key, path in paths.items()}
+
+    return of_framework
+
+
+@pytest.mark.parametrize(("cell", "problem"), CELLS)
+def test_automatic_differentiation(cell, problem, outputs):
+    framework = cell.partition("/")[0]
+    skip_without(framework)
+    assert error_in(outputs(framework)[f"{cell}-{problem}"]) < 1e-4
 
 
 SPLIT = """

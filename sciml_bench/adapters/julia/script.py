@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sciml_bench.adapters import script
 from sciml_bench.adapters.segments import split
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import LANDING, Point, Task
@@ -204,11 +205,9 @@ def _functions(task: Task, solver: str, static: bool) -> str:
 def _check(task: Task) -> str:
     """The printing part: the loss, the gradient, the time of a call, and the error against the reference."""
     reference = task.reference
-    gradient = (reference.gradient if reference is not None else None) or ()
-    digits = (reference.gradient_digits if reference is not None else ()) or (1.0,) * len(gradient)
-    certain = [index + 1 for index, good in enumerate(digits[: len(gradient)]) if good > 0]
+    gradient, places, sizes = script.known_gradient(task)
+    certain = [place + 1 for place in places]
     at = "[CERTAIN]" if len(certain) < len(gradient) else ""
-    sizes = task.theta.sizes if task.theta is not None else [1.0] * len(task.numbers.theta)
     theta = "P" if task.numbers.wrt == "parameters" else "Y0"
     lines = [
         f"value, slopes = value_and_gradient({theta})",

@@ -102,7 +102,7 @@ def _at_once(network: Network, found: Sequence[_Imported]) -> list[ModelEvent]:
             _refuse_unsaid(network, items)
         if len(items) > 1 and all(item.reads_before for item in items):
             # The last one to set a state decides.
-            in_order = sorted(items, key=lambda item: -math.inf if item.priority is None else -item.priority)
+            in_order = sorted(items, key=lambda item: -(item.priority or 0.0))
             together = {name: value for item in in_order for name, value in item.event.reset.items()}
             result.append(replace(items[0].event, reset=together, moment=number))
         else:

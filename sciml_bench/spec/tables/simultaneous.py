@@ -9,7 +9,7 @@ import sympy
 
 from sciml_bench.spec.event import EITHER, FALLING, RISING, RUNNING, Event
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.model import symbol
+from sciml_bench.spec.model import symbol, written_out
 from sciml_bench.spec.quantities import Definition
 
 
@@ -18,7 +18,7 @@ def in_one(events: Sequence[Event], definitions: Sequence[Definition]) -> tuple[
 
     Conditions are the same if one is a multiple of the other. Each reset takes the values that earlier ones leave.
     """
-    plain = _written_out(definitions)
+    plain = written_out(definitions)
     classes: list[list[tuple[Event, int]]] = []
     for event in events:
         for members in classes:
@@ -58,14 +58,6 @@ def _after_each_other(events: Sequence[Event], when: Node | None, direction: int
         reset |= {state: value.xreplace(plain).xreplace(now) for state, value in event.reset.items()}
         texts |= {f"{name}.{state}": event.texts[f"{event.name}.{state}"] for state in event.reset}
     return replace(events[0], name=name, when=when, direction=direction, reset=reset, texts=texts)
-
-
-def _written_out(definitions: Sequence[Definition]) -> dict[Node, Node]:
-    """Each definition in states, parameters and time alone."""
-    found: dict[Node, Node] = {}
-    for item in definitions:
-        found[symbol(item.name)] = item.expr.xreplace(found)
-    return found
 
 
 def _sign_between(first: Event, second: Event, plain: dict[Node, Node]) -> int:
