@@ -41,8 +41,10 @@ def solution(
             equations |= {"z": z, "alg": ca.densify(residual(inside, y, p))}
         output = np.asarray(times)
         if crossings:
-            looks = 1 + int(LOOKS * (times[-1] - start) / (parts[-1][1][-1] - parts[0][0]))
-            output = np.unique([*times, *np.linspace(start, times[-1], looks + 1)[1:]])
+            share = (times[-1] - start) / (parts[-1][1][-1] - parts[0][0])
+            looks = np.linspace(start, times[-1], 2 + int(LOOKS * share))[1:]
+            is_saved = np.isclose(looks[:, None], times, rtol=0, atol=1e-3 * (looks[0] - start)).any(axis=1)
+            output = np.sort([*times, *looks[~is_saved]])
             equations["zero"], after = passing(conditions, crossings, t, inside, x, p)
             options = {**options, "transition": after}
         integrator = ca.integrator(f"part_{number}", plugin, equations, start, output, options)
@@ -51,7 +53,8 @@ def solution(
         else:
             ends = integrator(x0=state[:n], z0=state[n:], p=parameters)
             states = ca.vertcat(ends["xf"], ends["zf"])
-        states = states[:, np.searchsorted(output, times).tolist()]
+        if crossings:
+            states = states[:, np.searchsorted(output, times).tolist()]
         saved.append(states[:, :n_saved])
         state = states[:, -1]
         for reset in resets.get(times[-1], ()):
