@@ -130,6 +130,7 @@ def test_adapters_take_events_only_with_a_program_for_them():
     solvers = [adapter for adapter in registry.adapters().values() if adapter.track == SOLVERS]
     without = [adapter for adapter in solvers if not adapter.event_program]
     assert {adapter.name for adapter in solvers} - {adapter.name for adapter in without} == {
+        "casadi",
         "diffrax",
         "julia",
         "scipy",
@@ -140,7 +141,7 @@ def test_adapters_take_events_only_with_a_program_for_them():
         assert adapter.why_not(cell, facts) == "its adapter takes no problems with events"
 
 
-@pytest.mark.parametrize("target", ["numba", "tensorflow", "casadi", "diffsl", "python"])
+@pytest.mark.parametrize("target", ["numba", "tensorflow", "diffsl", "python"])
 def test_targets_without_code_for_events_refuse_them(target: str):
     with pytest.raises(UsageError, match=f"events of 'thermostat' are not emitted for {target}"):
         source(catalog.load("thermostat"), target)
