@@ -98,6 +98,7 @@ class ProblemTraits:
     - ``controlled``: a path through data, or a Brownian motion, drives the equation;
     - ``stochastic``: drift and noise matrix are separate; ``arrays``: states or definitions are vectors or fields;
     - ``events``: the state changes at times that the solution decides, or that the file gives;
+    - ``either_way``: a condition of an event counts in both directions;
     - ``algebraic``: some states have algebraic equations; ``consistent``: the only initial values that depend on theta
       are the ones which follow from these, and the loss is one of states.
 
@@ -128,6 +129,7 @@ class ProblemTraits:
     probed: Probed | None = None
     n_saved: int = 1
     events: bool = False
+    either_way: bool = False
     algebraic: bool = False
     consistent: bool = False
 

@@ -132,6 +132,7 @@ class PlannedProblem:
             probed=_probed(problem),
             n_saved=len(problem.numbers().save_times),
             events=bool(problem.events),
+            either_way=any(event.when is not None and event.direction == 0 for event in problem.events),
             algebraic=bool(problem.algebraic),
             consistent=problem.latent and not problem.at_numbers.latent,
         )

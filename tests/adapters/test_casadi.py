@@ -90,6 +90,14 @@ def test_what_is_not_a_small_system_of_numbers_is_refused(changes):
     assert ADAPTER.refusal(cell("idas"), ProblemTraits(**{**vars(FACTS), **changes})) is not None
 
 
+def test_events_that_count_in_both_directions_are_refused():
+    facts = ProblemTraits(**{**vars(FACTS), "events": True})
+    assert ADAPTER.why_not(cell("idas"), facts) is None
+    assert "one direction" in (
+        ADAPTER.why_not(cell("idas"), ProblemTraits(**{**vars(facts), "either_way": True})) or ""
+    )
+
+
 def test_without_a_compiler_equations_are_interpreted(monkeypatch):
     monkeypatch.setattr(casadi, "compiler", lambda: None)
     assert ADAPTER.refusal(cell("idas"), FACTS) is None

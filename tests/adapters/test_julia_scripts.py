@@ -22,6 +22,8 @@ CELLS = [
     ("bouncing-ball", "tsit5/forward/compiled"),
     ("thermostat", "tsit5/forward/in-place"),
     ("oral-doses", "tsit5/forward/compiled"),
+    # Without parameters.
+    ("detest-nonstiff-b1", "tsit5/forward/compiled"),
 ]
 
 

@@ -97,6 +97,30 @@ seed = 4
 """
 
 
+BOUNCING = """
+spec = 1
+name = "bouncing"
+title = "A ball whose event counts in both directions"
+[time]
+t1 = 2
+save = { times = [1, 2] }
+[parameters]
+g = 9.81
+r = 0.9
+[states]
+x = 1
+v = 0
+n = 0
+[equations]
+x = "v"
+v = "-g"
+n = "0*r"
+[events.impact]
+when = "x"
+reset = { v = "-r*v", n = "n + 1" }
+"""
+
+
 @pytest.fixture
 def ensemble(tmp_path: Path) -> str:
     path = tmp_path / "ensemble.toml"
@@ -243,6 +267,7 @@ CELLS = [
     ("torchdiffeq/dopri5/discrete/eager", "bouncing-ball"),
     ("torchdiffeq/dopri5/backsolve/eager", "bouncing-ball"),
     ("torchdiffeq/dopri5/discrete/eager", "oral-doses"),
+    ("torchdiffeq/dopri5/discrete/eager", "bouncing"),
     ("torchdiffeq/dopri5/discrete/eager", "small-node-64"),
     ("torchdiffeq/dopri5/discrete/eager", "ensemble"),
     ("tensorflow/dormand_prince/forward/xla", "lotka-volterra"),
@@ -282,7 +307,8 @@ def outputs(
         folder = tmp_path_factory.mktemp(name)
         # The last one has nothing around the solve.
         jumping = SWITCHED.replace('"a**2"', "2").replace("a = 1.5\n", "").partition("[loss]")[0]
-        for stem, text in (("switched", SWITCHED), ("ensemble", ENSEMBLE), ("jumping", jumping)):
+        texts = {"switched": SWITCHED, "ensemble": ENSEMBLE, "jumping": jumping, "bouncing": BOUNCING}
+        for stem, text in texts.items():
             (folder / f"{stem}.toml").write_text(text, encoding="utf-8")
         paths: dict[str, Path] = {}
         for cell, problem in ((params["cell"], params["problem"]) for params in chosen):

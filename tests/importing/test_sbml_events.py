@@ -178,6 +178,13 @@ def test_events_at_once_take_values_one_after_the_other_if_they_say_so(tmp_path:
     assert {name: str(value) for name, value in made.reset.items()} == {"A": "7", "B": "7" if order > 0 else "A"}
 
 
+@pytest.mark.parametrize("kind", ["gt", "geq"])
+def test_a_trigger_that_holds_at_its_threshold_has_a_note(tmp_path: Path, kind: str):
+    path = write(tmp_path / "m.xml", *DECAY, BREAKS, of("Events", event("e", apply(kind, "A", "k"), {"A": 1})))
+    _, notes = of_sbml(path, (0.0, 1.0))
+    assert any("exactly at the threshold" in note for note in notes) == (kind == "geq")
+
+
 def test_events_of_different_moments_keep_to_their_own(tmp_path: Path):
     pair = event("e", AFTER, {"A": 7}), event("f", apply("gt", TIME, 0.6), {"A": 2})
     assert [made.name for made in loaded(*TWO, of("Events", *pair), folder=tmp_path).events] == ["e", "f"]
@@ -188,7 +195,7 @@ REFUSED = {
                         "'e': it has a delay"),
     "a priority that changes": (
         (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}, f"<priority>{math('<ci> A </ci>')}</priority>"))),
-        "'e': its priority changes with time",
+        "'e': its priority is not a number",
     ),
     "two events that set the same at once": (
         (*DECAY, BREAKS, of("Events", event("e", AFTER, {"A": 1}), event("f", AFTER, {"A": 2}))),

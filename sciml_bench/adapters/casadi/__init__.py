@@ -37,6 +37,8 @@ def compiler() -> str | None:
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
+    if facts.either_way:
+        return "CasADi's events count in one direction, and right after one the sign of its condition is rounding"
     if facts.consistent and cell.method != "idas":
         return "of CasADi's integrators IDAS alone makes initial values consistent"
     if facts.arrays or (facts.latent and not facts.consistent) or facts.controlled or facts.n_weights:

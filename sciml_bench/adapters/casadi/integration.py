@@ -67,11 +67,8 @@ def passing(conditions: Any, crossings: Any, t: Any, inside: Any, x: Any, p: Any
     index, none = ca.SX.sym("index"), ca.SX(0, 1)
     becoming, after = [], x
     for value, (direction, reset) in zip(ca.vertsplit(conditions(inside, x, p)), crossings, strict=True):
-        # Falling, then rising; the direction 0 is both.
-        for sign in (1, -1):
-            if direction != sign:
-                after = ca.if_else(index == len(becoming), reset(inside, x, p), after)
-                becoming.append(sign * value)
+        after = ca.if_else(index == len(becoming), reset(inside, x, p), after)
+        becoming.append(-direction * value)
     names = ["index", "t", "x", "z", "p", "u"], ["post_x", "post_z"]
     transition = ca.Function("after", [index, t, x, none, p, none], [ca.densify(after), none], *names)
     return ca.vertcat(*becoming), transition

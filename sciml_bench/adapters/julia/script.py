@@ -99,7 +99,7 @@ def _has_crossings(model: str) -> bool:
 def _vector(name: str, values: Sequence[float]) -> str:
     texts = [_number(float(value)) for value in values]
     if len(texts) <= _PER_LINE:
-        return f"const {name} = [{', '.join(texts)}]"
+        return f"const {name} = Float64[{', '.join(texts)}]"
     rows = [", ".join(texts[k : k + _PER_LINE]) for k in range(0, len(texts), _PER_LINE)]
     return "\n".join([f"const {name} = [", *(f"    {row}," for row in rows), "]"])
 

@@ -25,14 +25,14 @@ def next_event(f, t, end, y, p, options):
     start, y0, fixed = t.detach(), y.detach(), p.detach()
     at_start = events(start, y0, fixed).detach()
     sizes = torch.func.jacrev(lambda y: events(start, y, fixed))(y0).abs() @ y0.abs().maximum(torch.tensor(SCALE))
-    is_rounding = (at_start.abs() <= 1e-9*sizes) & (start > T0)
-    at_start = torch.where(is_rounding, slopes_of(f, start, y0, fixed), at_start)
+    least, slopes = float(torch.min(ATOL)), slopes_of(f, start, y0, fixed)
+    is_rounding = (at_start.abs() <= (1e-9*sizes).maximum(10*least*slopes.abs())) & (start > T0)
+    at_start = torch.where(is_rounding, slopes, at_start)
 
     def conditions(t, y):
         found = at_start if t == start else events(t, y, p)
         return torch.cat([found, (end - t).reshape(1)])
 
-    least = float(torch.min(ATOL))
     at, states = odeint_event(
         f, y, t, event_fn=conditions, odeint_interface=SOLVER, **{**options, "atol": least}
     )

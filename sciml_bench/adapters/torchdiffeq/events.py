@@ -23,6 +23,9 @@ from sciml_bench.adapters.torchdiffeq.program import Inputs, TorchdiffeqProgram
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task
 
+#: Errors of an event's time within which its condition is taken for zero.
+_ERRORS = 10.0
+
 
 class EventProgram(TorchdiffeqProgram):
     """Solves from event to event."""
@@ -94,7 +97,9 @@ class EventProgram(TorchdiffeqProgram):
         if not self._events.conditions:
             return None, (-1, False)
         p, start = inputs.arguments.p, t.detach()
-        at_start = self._at_start(module, start, y.detach(), p.detach()) if follows else None
+        # The event is located to the absolute tolerance, which has to be one number.
+        least = float(torch.min(inputs.tolerances["atol"]))
+        at_start = self._at_start(module, start, y.detach(), p.detach(), least) if follows else None
 
         def conditions(t: Tensor, y: Tensor) -> Tensor:
             found = self._source.events(t, y, p)
@@ -102,11 +107,10 @@ class EventProgram(TorchdiffeqProgram):
                 found = at_start
             return torch.cat([found, (end - t).reshape(1).to(found.dtype)])
 
-        # The event is located to the absolute tolerance, which has to be one number.
-        options: dict[str, Any] = inputs.tolerances | adjoint | {"atol": float(torch.min(inputs.tolerances["atol"]))}
+        options: dict[str, Any] = inputs.tolerances | adjoint | {"atol": least}
         at, states = torchdiffeq.odeint_event(module, y, t, event_fn=conditions, odeint_interface=integrate, **options)
         with torch.no_grad():
-            if float(end - at) <= options["atol"]:
+            if float(end - at) <= least:
                 return None, (-1, False)
             # The one that is nearest to zero, in time.
             values = self._source.events(at, states[-1], p)
@@ -116,12 +120,14 @@ class EventProgram(TorchdiffeqProgram):
         direction = self._events.directions[j]
         return at, (j, direction in (0, 1 if rises else -1))
 
-    def _at_start(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
-        """The conditions after an event; for one that the event left as small as rounding its slope."""
+    def _at_start(self, module: Equation, t: Tensor, y: Tensor, p: Tensor, least: float) -> Tensor:
+        """The conditions after an event; for one that the event left as small as its error of time its slope."""
         values = self._source.events(t, y, p).detach()
         by_state = torch.func.jacrev(lambda y: self._source.events(t, y, p))(y)
         near = NEAR * torch.abs(by_state) @ torch.maximum(torch.abs(y), self._scale)
-        return torch.where(torch.abs(values) <= near, self._slopes(module, t, y, p), values)
+        slopes = self._slopes(module, t, y, p)
+        near = torch.maximum(near, _ERRORS * least * torch.abs(slopes))
+        return torch.where(torch.abs(values) <= near, slopes, values)
 
     def _slopes(self, module: Equation, t: Tensor, y: Tensor, p: Tensor) -> Tensor:
         """The derivatives of the conditions along the solution."""

@@ -43,6 +43,8 @@ def events_of(network: Network, t_span: tuple[float, float]) -> tuple[ModelEvent
             network.notes.append(f"{what} never happens in the time span, and is left out")
             continue
         reset = _reset(network, event, what)
+        if trigger.holds_at_zero:
+            network.notes.append(f"{what} does not happen where a jump ends exactly at the threshold of its >= or <=")
         if reset:
             made = ModelEvent(names[key], trigger.when, trigger.direction, trigger.at, reset)
             found.append(_Imported(made, event, _priority(network, event, what)))
@@ -82,7 +84,7 @@ def _priority(network: Network, event: Any, what: str) -> float | None:
         return None
     value = network.formula(event.getPriority(), network.now, f"{what}, priority")
     if is_traced(value):
-        raise network.error(f"{what}: its priority changes with time.", event, "Write it as events of a problem file.")
+        raise network.error(f"{what}: its priority is not a number.", event, "Write it as events of a problem file.")
     return float(value)
 
 
@@ -132,8 +134,7 @@ def _refuse_unsaid(network: Network, items: Sequence[_Imported]) -> None:
         raise refused("take values at different times", cure)
     if not all(item.source.getTrigger().getPersistent() for item in items):
         raise refused("one may prevent the other", "Make their triggers persistent.")
-    sizes = {network.names[name] for name in network.compartments}
-    if sizes & {*assigned} and len(items) > 1 and any(not sizes & {*item.event.reset} for item in items):
+    if {network.names[name] for name in network.compartments} & {*assigned}:
         raise refused("one of them changes the size of a compartment", "Write them as one event.")
 
 

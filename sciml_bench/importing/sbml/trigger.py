@@ -19,11 +19,15 @@ class NoEvent(ValueError):
 
 @dataclass(frozen=True)
 class Trigger:
-    """``when`` passes zero in the direction; or it becomes true ``at`` a time, which is infinite if it never does."""
+    """``when`` passes zero in the direction; or it becomes true ``at`` a time, which is infinite if it never does.
+
+    With ``holds_at_zero`` it is true at zero, too.
+    """
 
     when: Any = None
     direction: str = ""
     at: float | None = None
+    holds_at_zero: bool = False
 
 
 def trigger_of(event: Any, resolve: Resolve, functions: Functions, t_span: tuple[float, float]) -> Trigger:
@@ -53,7 +57,7 @@ def trigger_of(event: Any, resolve: Resolve, functions: Functions, t_span: tuple
         raise NoEvent("its trigger counts as false before the start, so that it may happen at the start itself")
     if not is_traced((left, right)):
         return Trigger(at=math.inf)
-    return Trigger(left - right, _DIRECTIONS[kind])
+    return Trigger(left - right, _DIRECTIONS[kind], holds_at_zero=kind.endswith("EQ"))
 
 
 def _at(time: float, later: bool, fires_at_start: bool, t_span: tuple[float, float]) -> Trigger:

@@ -104,7 +104,8 @@ def look_between(case: Case, trajectory: Trajectory) -> None:
     parts = [(float(jump.t), jump.after) for _, jump in trajectory.jumps] + [(to_double(problem.t1), None)]
     for end, after in parts:
         margin = _MARGIN * (end - start) + _TIME_ERROR * whole
-        for a, b in pairwise([start, *(stop for stop in stops if start < stop < end), end]):
+        # Scheduled events at one time have nothing between them.
+        for a, b in pairwise([start, *(stop for stop in stops if start < stop < end), end] if end > start else []):
             found = _integrated(functions, p, events, (a, b), y, scale)
             seen = [
                 (t, names[k])

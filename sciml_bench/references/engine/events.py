@@ -59,6 +59,7 @@ class Watcher:
         self._at_zero: set[int] = set()
         self._last: float | None = None
         self._count = 0
+        self._sides: tuple[float, list[int]] = (np.nan, [])
 
     def begin(self, t: arb, y: Sequence[arb]) -> None:
         """Refuse a condition that is zero at the start."""
@@ -113,7 +114,7 @@ class Watcher:
         self._last = now if event in self._events.conditions else self._last
         self._at_zero = {j for j in range(self.functions.m) if self.functions.is_zero(j, t, y, self._p)}
         for j in self._at_zero:
-            if self._events.conditions[j] != event and not self._leaves(j, t, y, right):
+            if not self._is_own(j, event) and not self._leaves(j, t, y, right):
                 raise ReferenceFailure(
                     f"the event '{self.functions.names[event]}' at t = {now:.12g} puts the condition of"
                     f" '{self._name(j)}' at zero: whether that happens too is not defined",
@@ -128,10 +129,12 @@ class Watcher:
         Raises:
             ReferenceFailure: a condition changes its sign in the direction of its event.
         """
-        signs = ([_sign(value) for value in self.functions.values(t, y, self._p)] for y in (before, after))
-        for j, (left, right) in enumerate(zip(*signs, strict=True)):
-            other = self._events.conditions[j]
-            if other != event and left * right < 0 and self._events.problem.events[other].direction in (0, right):
+        if self._sides[0] != float(t):
+            # Of several events at one time the first one finds the conditions as the solution left them.
+            self._sides = float(t), self._signs(t, before)
+        for j, (left, right) in enumerate(zip(self._sides[1], self._signs(t, after), strict=True)):
+            direction = self._events.problem.events[self._events.conditions[j]].direction
+            if not self._is_own(j, event) and left * right < 0 and direction in (0, right):
                 raise ReferenceFailure(
                     f"the event '{self.functions.names[event]}' at t = {float(t):.12g} jumps over the zero of the"
                     f" condition of '{self._name(j)}': whether that happens too is not defined. If it shall, give the"
@@ -139,6 +142,16 @@ class Watcher:
                     " direction, or its condition",
                     float(t),
                 )
+
+    def _signs(self, t: arb, y: Sequence[arb]) -> list[int]:
+        """The signs of the conditions; 0 for one that is zero to rounding."""
+        values = self.functions.values(t, y, self._p)
+        return [0 if self.functions.is_zero(j, t, y, self._p) else _sign(value) for j, value in enumerate(values)]
+
+    def _is_own(self, j: int, event: int) -> bool:
+        """Return whether a condition is the event's, or the same in another direction."""
+        events = self._events.problem.events
+        return self._events.conditions[j] == event or events[self._events.conditions[j]].when == events[event].when
 
     def _leaves(self, j: int, t: arb, y: Sequence[arb], right: Segment) -> bool:
         """Return whether a condition at zero moves to the side on which it is before its event."""

@@ -68,7 +68,7 @@ def _sign_between(first: Event, second: Event, plain: dict[Node, Node]) -> int:
         sympy.expand(event.when.xreplace(plain)).as_coefficients_dict()
         for event in (first, second) if event.when is not None
     )  # fmt: skip
-    ratios = {others[term] / coefficient for term, coefficient in terms.items()}
-    if set(terms) != set(others) or len(ratios) != 1:
+    if set(terms) != set(others) or not all(terms.values()):
         return 0
-    return 1 if ratios.pop() > 0 else -1
+    ratios = {others[term] / coefficient for term, coefficient in terms.items()}
+    return 0 if len(ratios) != 1 else 1 if ratios.pop() > 0 else -1

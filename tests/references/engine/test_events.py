@@ -310,6 +310,66 @@ reset = { v = "v - kick", n = "n + (v - kick)**2" }
     assert float(found.gradient[1]) != 0
 
 
+AT_ONE_TIME = """\
+spec = 1
+name = "at-one-time"
+title = "Two events at one time, and one condition in both directions"
+[time]
+t1 = 3
+save = {{ times = [0.5, 3] }}
+[parameters]
+k = 0.37
+[states]
+x = 1
+n = 0
+[equations]
+x = "-k*x"
+n = "0*k"
+[events.first]
+at = [1]
+reset = {{ x = "{first}" }}
+[events.second]
+at = [1]
+reset = {{ x = "x + 1" }}
+[events.fall]
+when = "x - {level}"
+direction = "falling"
+reset = {{ x = "x + 1" }}
+[events.rise]
+when = "x - {level}"
+direction = "rising"
+reset = {{ n = "n + 1" }}
+"""
+
+
+@pytest.mark.parametrize("level", ["0.9", "0.8", "0.75", "0.7"])
+def test_events_at_one_time_and_one_condition_in_both_directions(load: Load, level: str):
+    """At the event itself the other direction's condition is zero, whatever the sign of its rounding."""
+    found = certified(load(AT_ONE_TIME.format(first="2*x", level=level)))
+    k, h = mpmath.mpf("0.37"), mpmath.mpf(level)
+
+    def loss(k: Real) -> Real:
+        def at(x: Real, t: Real, end: Real) -> Real:
+            while (falls := mpmath.log(x / h) / k) < end - t:
+                x, t = h + 1, t + falls
+            return x * mpmath.exp(-k * (end - t))
+
+        return (
+            at(mpmath.mpf(1), mpmath.mpf(0), mpmath.mpf("0.5")) ** 2
+            + at(2 * at(mpmath.mpf(1), mpmath.mpf(0), mpmath.mpf(1)) + 1, mpmath.mpf(1), mpmath.mpf(3)) ** 2
+        )
+
+    agree(decimal(found.loss), loss(k), DIGITS)
+    agree(decimal(found.gradient[0]), mpmath.diff(loss, k), 12)
+
+
+def test_a_jump_in_two_steps_over_another_zero_is_refused(load: Load):
+    """The first of them ends exactly at the zero."""
+    problem = load(AT_ONE_TIME.format(first="1.1", level="1.1"))
+    with pytest.raises(ReferenceFailure, match="'second' at t = 1 jumps over the zero of the condition of 'rise'"):
+        certified(problem)
+
+
 ZENO = catalog.path("bouncing-ball").read_text(encoding="utf-8").replace("t1 = 2.5", "t1 = 5")
 REFUSED: dict[str, tuple[Callable[[Load], Problem], str]] = {
     "accumulation": (lambda load: load(ZENO), r"events accumulate near t = 4\.06"),

@@ -174,6 +174,11 @@ def test_nothing_happens_after_an_event_that_ends_the_solve(load: Callable[[str]
     assert set(after.reset) == {RUNNING, "b"}
 
 
+def test_conditions_that_are_zero_everywhere_are_not_joined(load: Callable[[str], Problem], decay: str):
+    zero = "".join(f'[events.{x}{x}]\nwhen = "({x}+1)**2 - {x}**2 - 2*{x} - 1"\nreset = {{ a = 1 }}\n' for x in "ab")
+    assert len(load(decay + zero).events) == 2
+
+
 def test_scheduled_events_at_one_time_keep_their_priorities(load: Callable[[str], Problem], decay: str):
     text = "[events.low]\nat = [0.55]\nreset = { b = 1 }\n[events.high]\nat = [0.55]\npriority = 5\nreset = { b = 2 }\n"
     assert [event.name for event in load(decay + text).events] == ["high", "low"]
