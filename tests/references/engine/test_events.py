@@ -365,7 +365,8 @@ def test_events_at_one_time_and_one_condition_in_both_directions(load: Load, lev
 
 def test_a_jump_in_two_steps_over_another_zero_is_refused(load: Load):
     """The first of them ends exactly at the zero."""
-    problem = load(AT_ONE_TIME.format(first="1.1", level="1.1"))
+    text = AT_ONE_TIME.format(first="1.1", level="1.1")
+    problem = load(text.replace('when = "x - 1.1"\ndirection = "falling"', 'when = "x + 9"\ndirection = "falling"'))
     with pytest.raises(ReferenceFailure, match="'second' at t = 1 jumps over the zero of the condition of 'rise'"):
         certified(problem)
 
