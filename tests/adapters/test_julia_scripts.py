@@ -15,6 +15,24 @@ from sciml_bench.adapters.julia import installation
 from sciml_bench.errors import UsageError
 from sciml_bench.planning.script import script_of_cell
 
+CLASHING = """
+spec = 1
+name = "clashing"
+title = "Constants that bear names which a script would take"
+[time]
+t1 = 1
+save = { times = [0.5, 1] }
+[constants]
+P = [[0, 1], [-1, 0]]
+SCALE = [[-1, 0], [0, -2]]
+[parameters]
+k = 0.7
+[states]
+y = [1, 0]
+[equations]
+y = "k*(P @ y) + SCALE @ y"
+"""
+
 CELLS = [
     ("lotka-volterra", "vern9/forward/compiled"),
     ("robertson", "rodas5p/forward/compiled"),
@@ -70,3 +88,13 @@ def test_scripts_run_and_agree(problem, cell, tmp_path):
     found = re.search(r"relative error of the gradient (\S+)", done.stdout)
     assert found is not None
     assert float(found[1]) < 1e-4
+
+
+def test_names_of_a_model_do_not_clash_with_those_of_its_script(tmp_path):
+    path = tmp_path / "clashing.toml"
+    path.write_text(CLASHING, encoding="utf-8")
+    text = script(str(path), "tsit5/forward/compiled")
+    inside, _, after = text.partition("module Model\n")[2].partition("\nend\n\n#")
+    assert "const P = " in after
+    assert "MATRIX_P" in inside
+    assert "Model.rhs!(" in after

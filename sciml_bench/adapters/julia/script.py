@@ -34,7 +34,7 @@ def script_of(task: Task, point: Point) -> str:
     package, solver = _SOLVERS[cell.method]
     static = cell.framework_mode == "compiled" and "\nfunction rhs(" in source
     static = static and (cell.method in _EXPLICIT or len(task.numbers.y0) <= _LARGEST_STATIC_JACOBIAN)
-    model = source.partition("\n\n")[2].replace("using StaticArrays: SVector\n\n", "").strip("\n")
+    model = source.partition("\n\n")[2].strip("\n")
     needed = [
         "DiffResults",
         "ForwardDiff",
@@ -47,8 +47,8 @@ def script_of(task: Task, point: Point) -> str:
         f"# {cell.problem}: gradients of its loss with respect to its {_theta(task)}, by {cell.solver}.\n"
         f"# Needs {', '.join(sorted(needed))}.",
         "\n".join(_imports(package, solver, model)),
-        "# The model.",
-        model,
+        "# The model, whose names are its own.",
+        "\n\n".join(["module Model", *(["import NaNMath"] if "NaNMath" in model else []), model, "end"]),
         "# Its numbers, and how it is solved.",
         "\n".join(_numbers(task, point, static)),
         _functions(task, solver, static),
@@ -81,7 +81,6 @@ def _imports(package: str, solver: str, model: str) -> list[str]:
     return [
         "import DiffResults",
         "import ForwardDiff",
-        *(["import NaNMath"] if "NaNMath" in model else []),
         f"using {package}: {solver}",
         "using LinearAlgebra: norm",
         "using Printf: @printf",
@@ -112,7 +111,7 @@ def _numbers(task: Task, point: Point, static: bool) -> list[str]:
     values = task.numbers
     scale = values.atol_scale[: values.n_states]
     lines = [_vector("P", values.p), _vector("Y0", values.y0), f"const RTOL = {point.rtol!r}", _vector("SCALE", scale)]
-    atol = f"{point.atol!r}*" + ("SVector{N_STATES}(SCALE)" if static else "SCALE")
+    atol = f"{point.atol!r}*" + ("SVector{Model.N_STATES}(SCALE)" if static else "SCALE")
     # RadauIIA5 takes one number for vectors that are written into.
     one = len(set(scale)) == 1 or (task.cell.method == "radauiia5" and not static)
     lines.append(f"const ATOL = {f'{point.atol!r}*minimum(SCALE)' if one else atol}")
@@ -139,11 +138,11 @@ function watching(event)
     return ContinuousCallback(condition, rises, falls; save_positions = (false, false))
 end
 
-const CALLBACK = CallbackSet(map(watching, filter(event -> event.condition !== nothing, EVENTS))...)
+const CALLBACK = CallbackSet(map(watching, filter(event -> event.condition !== nothing, Model.EVENTS))...)
 
 """
 _SCHEDULED = """\
-        for event in EVENTS
+        for event in Model.EVENTS
             stop in event.times && (y = STATE(event.reset(y, p, stop)))
         end
 """
@@ -168,7 +167,7 @@ end
 
 """
 _GRADIENT = """\
-loss_of(theta) = loss(solved(STARTS))
+loss_of(theta) = Model.loss(solved(STARTS))
 
 \"\"\"The loss at theta, and its gradient.\"\"\"
 function value_and_gradient(theta)
@@ -184,7 +183,7 @@ def _functions(task: Task, solver: str, static: bool) -> str:
     parameters, n_theta = task.numbers.wrt == "parameters", len(task.numbers.theta)
     clipped = any(part.clipped for part in split(task.numbers))
     t = "clamp(t, low, high)" if clipped else "t"
-    rhs = f"f = (y, p, t) -> rhs(y, p, {t})" if static else f"f = (dy, y, p, t) -> rhs!(dy, y, p, {t})"
+    rhs = f"f = (y, p, t) -> Model.rhs(y, p, {t})" if static else f"f = (dy, y, p, t) -> Model.rhs!(dy, y, p, {t})"
     crossing = _has_crossings(task.source)
     scheduled = has_events and any(line.strip().startswith("(condition = nothing") for line in task.source.splitlines())
     text = (_CALLBACK if crossing else "") + _SOLVED + _GRADIENT
@@ -195,7 +194,7 @@ def _functions(task: Task, solver: str, static: bool) -> str:
         .replace("INPLACE", "false" if static else "true")
         .replace("RHS", rhs)
         .replace("SOLVER", solver)
-        .replace("STATE", "SVector{N_STATES}" if static else "collect")
+        .replace("STATE", "SVector{Model.N_STATES}" if static else "collect")
         .replace("STARTS", "Y0, theta" if parameters else "theta, P")
         .replace("FORM", f"SVector{{{n_theta}}}" if static and n_theta <= _LARGEST_CHUNK else "collect")
         .rstrip("\n")
