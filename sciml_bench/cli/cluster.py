@@ -67,7 +67,7 @@ _OPTIONS = (
         "--time",
         "time_s",
         type=TimeSpan(),
-        help="Slurm: the time limit of one block of a problem; without it, three times what the plan expects, and 15 "
+        help="Cluster: the time limit of one block of a problem; without it, three times what the plan expects, and 15 "
         "minutes.",
     ),
     click.option("--any-node", is_flag=True, help="Cluster: also measure on a node that other work disturbs."),
@@ -113,7 +113,14 @@ def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
     def say(text: str) -> None:
         click.echo(text, err=as_json)
 
-    return ClusterEngine(session.run, scheduler, any_node=where.any_node, say=say, may_cancel=_may_cancel)
+    return ClusterEngine(
+        session.run,
+        scheduler,
+        any_node=where.any_node,
+        limit_s=60 * _time_min(where, session.plan),
+        say=say,
+        may_cancel=_may_cancel,
+    )
 
 
 def print_dry_run(where: Where, plan: Plan, out: Path, as_json: bool) -> None:
@@ -142,7 +149,7 @@ def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:
     return Slurm(
         run,
         SlurmOptions(
-            time_min=_time_min(plan) if where.time_s is None else max(1, math.ceil(where.time_s / 60)),
+            time_min=_time_min(where, plan),
             partition=where.partition,
             nodes=where.nodes,
             constraint=where.constraint,
@@ -152,8 +159,10 @@ def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:
     )
 
 
-def _time_min(plan: Plan) -> int:
-    """Minutes in which each block of a problem ends, by the plan's costs."""
+def _time_min(where: Where, plan: Plan) -> int:
+    """The limit of each block of a problem in minutes; without ``--time``, by the plan's costs."""
+    if where.time_s is not None:
+        return max(1, math.ceil(where.time_s / 60))
     costs_s: dict[tuple[str, int], float] = {}
     for slot in plan.slots:
         key = plan.planned[slot.index].cell.problem, slot.block

@@ -48,9 +48,9 @@ def host_lock(
     try:
         _acquire(lock, wait_s, lambda: announce(f"waiting for another benchmark on this host ({_holder(path)})"))
     except Timeout:
+        hint = "Wait for it to end, or add --wait to this command." if wait_s == 0 else "It did not end in time."
         raise EngineError(
-            f"another benchmark runs on this host ({_holder(path)}); two at a time would disturb each other. "
-            "Wait for it to end, or add --wait to this command."
+            f"another benchmark runs on this host ({_holder(path)}); two at a time would disturb each other. {hint}"
         ) from None
     except OSError as error:
         raise EngineError(f"cannot use the host lock {path}: {error.strerror or error}. Remove it.") from error

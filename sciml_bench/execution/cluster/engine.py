@@ -6,6 +6,7 @@ submitted again, a few times; a unit without a shard after that is lost, with it
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,8 +65,8 @@ class Clock:
 class ClusterEngine(Engine):
     """Has a scheduler carry out units.
 
-    ``say`` gets news in a sentence. ``may_cancel`` is asked, with the number of tasks that wait or run, whether an
-    interruption ends them; otherwise they stay, and the same command finds them again.
+    A task ends after ``limit_s``. ``say`` gets news in a sentence. ``may_cancel`` is asked, with the number of tasks
+    that wait or run, whether an interruption ends them; otherwise they stay, and the same command finds them again.
     """
 
     finishes_groups = False
@@ -76,13 +77,14 @@ class ClusterEngine(Engine):
         scheduler: Scheduler,
         *,
         any_node: bool = False,
+        limit_s: float = math.inf,
         say: Callable[[str], object] = lambda _text: None,
         may_cancel: Callable[[int], bool] = lambda _count: False,
         clock: Clock | None = None,
     ):
         self.name = scheduler.name
         self.room = scheduler.room
-        self._run, self._scheduler, self._any_node = run, scheduler, any_node
+        self._run, self._scheduler, self._any_node, self._limit_s = run, scheduler, any_node, limit_s
         self._tasks = run.folder / TASKS
         self._say, self._may_cancel, self._clock = say, may_cancel, clock or Clock()
         self._journal = Journal(run.folder)
@@ -169,7 +171,7 @@ class ClusterEngine(Engine):
         tasks = tasks_of(self._tasks)
         for work in due:
             write_unit(work.unit, self._run.folder / UNITS)
-        orders = [Order(str(self._run.folder.resolve()), work.unit.id, self._any_node) for work in due]
+        orders = [Order(str(self._run.folder.resolve()), work.unit.id, self._any_node, self._limit_s) for work in due]
         try:
             names = self._scheduler.submit(orders, sorted(self._refused_nodes))
         except EngineError as error:

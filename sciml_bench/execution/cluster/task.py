@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
 import platform
 import signal
@@ -15,13 +16,13 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sciml_bench.engine.files import UNITS
 from sciml_bench.engine.unit import Unit
-from sciml_bench.errors import SciMLBenchError, StoreError
+from sciml_bench.errors import EngineError, SciMLBenchError, StoreError
 from sciml_bench.execution.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
 from sciml_bench.execution.finished import Finished
 from sciml_bench.execution.owner import owned
@@ -46,16 +47,21 @@ _STOP_S = 1.0
 
 @dataclass(frozen=True)
 class Order:
-    """The order for a task. With ``any_node`` a node that other work disturbs carries it out, too."""
+    """The order for a task, which ends after ``limit_s``, also if it only waited for its machine.
+
+    With ``any_node`` a node that other work disturbs carries it out, too.
+    """
 
     run: str
     unit: str
     any_node: bool = False
+    limit_s: float = math.inf
 
 
 def command_of(order: Order) -> list[str]:
     """The arguments of Python that carry out a task in another process, which ends with this one."""
-    return ["-m", __name__, order.run, order.unit, *(["--any-node"] if order.any_node else [])]
+    limit = ["--limit-s", repr(order.limit_s)]
+    return ["-m", __name__, order.run, order.unit, *limit, *(["--any-node"] if order.any_node else [])]
 
 
 def carry_out_task(order: Order) -> None:
@@ -68,12 +74,13 @@ def carry_out_task(order: Order) -> None:
             append_line(task.log_path, text)
 
     start_s = time.monotonic()
-    with owned(task.folder), _stopping(task):
+    stop = _Stop(order.limit_s)
+    with owned(task.folder):
         try:
-            with terminable():
+            with terminable(), _stopping(task, stop):
                 end = _carried_out(order, task, log)
         except KeyboardInterrupt:
-            end = End(Ending.INTERRUPTED, f"it was ended on {_node()}")
+            end = End(Ending.INTERRUPTED, f"it was ended on {_node()}{stop}")
         except SciMLBenchError as error:
             end = End(Ending.FAILED, f"on {_node()}: {error}")
         except Exception as error:
@@ -93,14 +100,26 @@ def _gave_way(other: TaskFolder) -> End:
     return End(Ending.GAVE_WAY, f"task {other.number} of this unit on {other.node} has it")
 
 
+@dataclass
+class _Stop:
+    """The limit of a task, and whether it ended the task."""
+
+    limit_s: float
+    is_late: bool = False
+
+    def __str__(self) -> str:
+        return f" after its limit of {self.limit_s / 60:g} min: give a longer --time" if self.is_late else ""
+
+
 @contextmanager
-def _stopping(task: TaskFolder) -> Iterator[None]:
-    """End this process as a scheduler does when the task is asked to stop."""
-    ended = threading.Event()
+def _stopping(task: TaskFolder, stop: _Stop) -> Iterator[None]:
+    """End this process as a scheduler does when the task is asked to stop, or its time is over."""
+    ended, start_s = threading.Event(), time.monotonic()
 
     def watch() -> None:
         while not ended.wait(_STOP_S):
-            if task.is_to_stop:
+            stop.is_late = time.monotonic() - start_s > stop.limit_s
+            if stop.is_late or task.is_to_stop:
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
@@ -123,7 +142,12 @@ def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> 
             return _gave_way(other)
     unit = Unit.read(Path(order.run) / UNITS / f"{order.unit}.json")
     unit.check_version()
-    with host_lock(label=f"unit {unit}", wait_s=None, announce=log):
+    with ExitStack() as held:
+        try:
+            # Whoever has the machine for longer may never end: another node takes the unit.
+            held.enter_context(host_lock(label=f"unit {unit}", wait_s=order.limit_s / 2, announce=log))
+        except EngineError as error:
+            return End(Ending.REFUSED, f"{_node()} is taken: {error}")
         others = _others(task, order.unit)
         for other in others:
             # It had this machine meanwhile.
@@ -194,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="sciml_bench.execution.cluster.task")
     parser.add_argument("run")
     parser.add_argument("unit")
+    parser.add_argument("--limit-s", type=float, default=math.inf)
     parser.add_argument("--any-node", action="store_true")
     end_with_parent()
     carry_out_task(Order(**vars(parser.parse_args(arguments))))
