@@ -147,7 +147,7 @@ def _run(
         return _hand_over(session, as_json)
     if where.is_cluster:
         check_cluster(where, plan, out)
-        session = open_session(plan, out, name, resume=resume, command=typed_command())
+        session = open_session(plan, out, name, resume=resume, command=typed_command(), elsewhere=True)
         carry_out(session, as_json, engine_of(where, session, as_json))
         return end(session, as_json)
     with one_at_a_time(wait, plan.profile):

@@ -37,11 +37,12 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
     from sciml_bench.execution.cluster.status import status as status_of
     from sciml_bench.record.run_folder import Run
 
-    folder = Run.open(run).folder
+    opened = Run.open(run)
+    folder = opened.folder
     if unit is not None:
         click.echo(log_of(folder, unit))
         return exit_codes.OK
-    found = status_of(folder)
+    found = status_of(folder, opened.plan)
     failed = found.count(Progress.FAILED)
     if as_json:
         print_json(status_document(found))
@@ -53,7 +54,8 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
         line = f"{each.unit:<{width}}  {each.progress:<13}  {', '.join(fact for fact in facts if fact)}"
         click.echo(line.rstrip())
     counts = [f"{found.count(progress)} {progress}" for progress in Progress if found.count(progress)]
-    click.echo(f"{len(found.units)} units: {', '.join(counts)}")
+    later = f", of at most {found.planned}" if found.planned > len(found.units) else ""
+    click.echo(f"{len(found.units)} units{later}: {', '.join(counts)}")
     if found.left_s is not None:
         click.echo(f"about {formatting.rough_duration(found.left_s)} left on {found.count(Progress.RUNNING)} nodes")
     if failed:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.analysis.machine_hash import flat, is_machine
 from sciml_bench.engine.files import UNITS
 from sciml_bench.engine.unit import Unit, unit_id
 from sciml_bench.errors import StoreError
+from sciml_bench.execution.other_versions import other_versions
 from sciml_bench.execution.owner import Ownership, owned
 from sciml_bench.execution.shard import UNIT, Shard, is_complete
 from sciml_bench.record.record import Record
@@ -27,9 +27,6 @@ class OtherSoftware(StoreError):
 
 Place = tuple[str, int]
 """A problem and a block: what one unit measures."""
-
-# Facts that differ between copies of one version, or that do not change a time.
-_MAY_DIFFER = ("installed_hash", "lock_hashes.constraints.txt", "thread_settings", "blas", "system", "git.dirty")
 
 
 @dataclass(frozen=True)
@@ -137,26 +134,14 @@ def _check_unit(run: Run, shard: Shard) -> None:
 
 def _check_software(run: Run, shard: Shard) -> None:
     """Check that the same versions measured it: other versions make another run."""
-    mine, theirs = dict(_software(run.environment)), dict(_software(shard.environment))
-    # The plan does not need a framework of only one machine: a cell without its framework fails by name.
-    different = [
-        f"{name} {theirs[name]}, the run's is {mine[name]}"
-        for name in mine.keys() & theirs.keys()
-        if mine[name] != theirs[name]
-    ]
+    different = other_versions(run.environment, shard.environment)
     if different:
         more = len(different) - _SHOWN_DIFFERENCES
-        listed = "; ".join(sorted(different)[:_SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        listed = "; ".join(different[:_SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
         raise OtherSoftware(
             f"{shard.folder} was measured by other software: {listed}. "
             "Install the same versions there, and carry the unit out again."
         )
-
-
-def _software(environment: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in flat(environment):
-        if not is_machine(name) and not any(name == part or name.startswith(f"{part}.") for part in _MAY_DIFFER):
-            yield name, value
 
 
 def _checked_records(shard: Shard) -> list[Record]:

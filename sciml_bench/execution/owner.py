@@ -130,9 +130,9 @@ def refuse_owned(folder: Path) -> None:
     """
     path = folder / OWNER
     owner = _read(path)
-    if owner is None or owner.has_ended(silent_s := _silent_s(path)):
+    if owner is None or owner.has_ended(silence_s := silent_s(path)):
         return
-    seen = "" if owner.is_visible() else f", which left a sign {silent_s:.0f} s ago"
+    seen = "" if owner.is_visible() else f", which left a sign {silence_s:.0f} s ago"
     raise StoreError(
         f"{folder} is being measured by {_described(owner)}{seen}. Wait for it to end, or start another run with "
         f"--new; if it has ended, remove {path}."
@@ -143,7 +143,7 @@ def has_owner(folder: Path) -> bool:
     """Return whether a process owns it, or may: one that cannot be seen from here left a sign not long ago."""
     path = folder / OWNER
     owner = _read(path)
-    return owner is not None and not owner.has_ended(_silent_s(path))
+    return owner is not None and not owner.has_ended(silent_s(path))
 
 
 def _remove_ended(path: Path, private: Path) -> None:
@@ -153,7 +153,7 @@ def _remove_ended(path: Path, private: Path) -> None:
     except FileNotFoundError:
         return
     owner = _read(private)
-    if owner is not None and not owner.has_ended(_silent_s(private)):
+    if owner is not None and not owner.has_ended(silent_s(private)):
         _publish(private, path)
         raise FileExistsError
 
@@ -170,7 +170,7 @@ def _publish(private: Path, path: Path) -> None:
             file.write(private.read_bytes())
 
 
-def _silent_s(path: Path) -> float:
+def silent_s(path: Path) -> float:
     """Seconds since the file was touched, by the clock of its file system, which machines may not share."""
     probe = path.with_name(f".{OWNER}.{os.getpid()}.now")
     try:

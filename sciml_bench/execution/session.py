@@ -15,6 +15,7 @@ from sciml_bench.engine.interface import Engine
 from sciml_bench.engine.measured_worker import measures_energy
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.execution.executor import Rest, Watcher, execute
+from sciml_bench.execution.other_versions import other_versions
 from sciml_bench.execution.owner import owned
 from sciml_bench.execution.planning import newest_runs
 from sciml_bench.execution.schedule import remaining
@@ -70,13 +71,21 @@ class Session:
 
 
 def open_session(
-    plan: Plan, out: Path, name: str, *, resume: bool | None, command: str, write: WriteFiles | None = None
+    plan: Plan,
+    out: Path,
+    name: str,
+    *,
+    resume: bool | None,
+    command: str,
+    write: WriteFiles | None = None,
+    elsewhere: bool = False,
 ) -> Session:
     """The session of a plan: in the newest unfinished run of the same plan below ``out``, or in a new one.
 
     ``resume`` requests the one (``True``) or the other (``False``); ``None`` takes an unfinished run if there is one.
     ``command`` is kept in the plan: the command of the run. With ``write`` the problem files are the ones that it puts
-    into the folder, and the plan is the same one with its files there.
+    into the folder, and the plan is the same one with its files there. If other machines measure, ``elsewhere``, a run
+    that was begun on another machine with the same software fits, too.
 
     Raises:
         UsageError: ``resume`` was asked for, and there is nothing to resume.
@@ -91,7 +100,12 @@ def open_session(
         (name for adapter in plan.adapters.values() for name in adapter.packages.values()), plan.settings.threads, locks
     )
     if resume is not False:
-        found, reason = unfinished(plan, out, environment_hash(facts))
+        mine = environment_hash(facts)
+
+        def fits(run: Run) -> bool:
+            return not other_versions(run.environment, facts) if elsewhere else run.environment_hash == mine
+
+        found, reason = unfinished(plan, out, fits)
         if found is not None:
             return Session(at_home(found.folder), found, resumed=True)
         if resume:
@@ -113,8 +127,8 @@ def locks_of(adapters: Iterable[Adapter]) -> dict[str, str]:
     return {name: text for adapter in different for name, text in adapter.locks().items()}
 
 
-def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, str]:
-    """The newest run of this plan that is not finished, or the reason why a similar one does not fit."""
+def unfinished(plan: Plan, folder: Path, fits: Callable[[Run], bool]) -> tuple[Run | None, str]:
+    """The newest fitting run of this plan that is not finished, or the reason why a similar one does not fit."""
     reason = ""
     for run in newest_runs(folder):
         if hash_of(run) != plan.hash:
@@ -124,7 +138,7 @@ def unfinished(plan: Plan, folder: Path, environment: str) -> tuple[Run | None, 
             resumed = Run.resume(run.folder)
         if not remaining(plan, resumed):
             return None, f"the newest run of this plan, {run.folder.name}, is finished"
-        if run.environment_hash == environment:
+        if fits(run):
             return resumed, ""
         reason = f"{run.folder.name} is not finished, but was made in another environment (versions or machine changed)"
     return None, reason or "no unfinished run of this plan was found"

@@ -23,25 +23,34 @@ from sciml_bench.engine.unit import Job, Unit
 from sciml_bench.errors import StoreError
 from sciml_bench.execution.schedule import History
 from sciml_bench.execution.session import locks_of
+from sciml_bench.host import temporary
+from sciml_bench.host.doctor import examine
+from sciml_bench.host.doctor.finding import Status
+from sciml_bench.host.doctor.readings import gather
 from sciml_bench.host.environment import environment_facts
+from sciml_bench.host.processes import strays
 from sciml_bench.record.codec import decode_json, encode_json
 from sciml_bench.record.jsonl import append_line, mend_end, numbered_lines, sealed, store_error, write_whole
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import ENVIRONMENT, PLAN, RECORDS, environment_hash, is_record, read_object
 
-_SIGNAL_S = 0.5
+_SIGNAL_S, _LOOK_S = 0.5, 0.3
 
 UNIT, END = "unit.json", "end.json"
 
 
 @dataclass(frozen=True)
 class End:
-    """That a shard is whole: how many records it has, and the SHA-256 of their file."""
+    """That a shard is whole: how many records it has, and the SHA-256 of their file.
+
+    ``disturbed_by`` is all that the doctor found to disturb its machine, before the first process.
+    """
 
     host: str
     records: int
     records_sha256: str
+    disturbed_by: tuple[str, ...] = ()
 
 
 class Shard:
@@ -117,13 +126,7 @@ class Shard:
     @cached_property
     def end(self) -> End:
         """Return its end. :class:`StoreError` if that cannot be read."""
-        path = self.folder / END
-        try:
-            return decode_json(End, path.read_bytes())
-        except OSError as error:
-            raise store_error("read", path, error) from error
-        except ValueError as error:
-            raise StoreError(f"{path} is damaged: {error}. Copy the shard again.") from error
+        return end_of(self.folder)
 
     def records(self) -> list[Record]:
         """Its records. :class:`StoreError` where a line is not one."""
@@ -139,11 +142,22 @@ class Shard:
         """Add a record; it is on the disk when this returns."""
         append_line(self.records_path, sealed(record.to_json()))
 
-    def finish(self, host: str) -> None:
+    def finish(self, host: str, disturbed_by: tuple[str, ...] = ()) -> None:
         """Say that it is whole."""
         records = sum(1 for _ in numbered_lines(self.records_path))
-        end = End(host, records, _file_hash(self.records_path))
+        end = End(host, records, _file_hash(self.records_path), disturbed_by)
         write_whole(self.folder / END, encode_json(end) + "\n")
+
+
+def end_of(folder: Path) -> End:
+    """The end of a shard. :class:`StoreError` if it cannot be read."""
+    path = folder / END
+    try:
+        return decode_json(End, path.read_bytes())
+    except OSError as error:
+        raise store_error("read", path, error) from error
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged: {error}. Copy the shard again.") from error
 
 
 def environment_of(unit: Unit) -> dict[str, Any]:
@@ -176,6 +190,9 @@ def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) ->
             f"{shard.folder} was begun on another machine, or before this one was restarted: cells that are compared "
             "must be measured on one machine. Give --out a new folder."
         )
+    temporary.sweep()
+    strays.sweep()
+    disturbed_by = _disturbed_by()
     history = History.of(known)
     done, total = len(known), len(unit.jobs)
     with LocalEngine(environment_hash(dict(shard.environment)), host) as engine:
@@ -196,7 +213,14 @@ def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) ->
             total = done + len(jobs)
             engine.submit(dataclasses.replace(unit, jobs=tuple(jobs)))
             engine.wait(on)
-    shard.finish(host)
+    shard.finish(host, disturbed_by)
+
+
+def _disturbed_by() -> tuple[str, ...]:
+    """All that the doctor finds to disturb this machine."""
+    readings = gather(_LOOK_S)
+    found = examine(readings) if readings.readable else []
+    return tuple(f"{each.title}: {each.found}" for each in found if each.status is Status.DISTURBS)
 
 
 def _left(unit: Unit, history: History) -> list[Job]:

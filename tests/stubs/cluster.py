@@ -72,7 +72,7 @@ class Stub(Scheduler):
     def check(self) -> None:
         pass
 
-    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
+    def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
         names: list[str] = []
         self.submitted.append([order.unit for order in orders])
         self.without.append(list(without))

@@ -11,6 +11,7 @@ from typing import Any
 from sciml_bench.errors import EngineError
 from sciml_bench.execution.cluster.scheduler import Phase, Scheduler, State
 from sciml_bench.execution.cluster.task import NODE, Order, command_of
+from sciml_bench.execution.cluster.task_folder import node_name
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.text import printable
 
@@ -41,7 +42,7 @@ class Dask(Scheduler):
     def check(self) -> None:
         self._workers()
 
-    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
+    def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
         nodes = self._workers()
         fit = {worker for worker, node in nodes.items() if node not in without}
         if not fit:
@@ -86,7 +87,10 @@ class Dask(Scheduler):
     def cancel(self, tasks: Sequence[str]) -> None:
         futures = [self._futures[name] for name in tasks if name in self._futures]
         if futures:
-            self._client().cancel(futures)
+            try:
+                self._client().cancel(futures)
+            except (OSError, TimeoutError, RuntimeError) as error:
+                raise EngineError(f"Dask's scheduler does not answer: {error}.") from error
 
     def close(self) -> None:
         if self._connected is not None:
@@ -97,7 +101,8 @@ class Dask(Scheduler):
                 cluster.close()
 
     def _client(self) -> Any:
-        if self._connected is None:
+        # A client closes for good when its scheduler is away for long.
+        if self._connected is None or self._connected.status == "closed":
             self._connected = connected(self._address)
         return self._connected
 
@@ -106,7 +111,7 @@ class Dask(Scheduler):
         workers = workers_of(self._client(), RESOURCE)
         if not workers:
             raise EngineError(f"there are no workers with the resource {RESOURCE}. Start one on each machine: {START}")
-        return {address: str(worker.get("host", "")) for address, worker in workers.items()}
+        return {address: node_name(str(worker.get("host", ""))) for address, worker in workers.items()}
 
 
 def workers_of(client: Any, resource: str | None = None) -> Mapping[str, Mapping[str, Any]]:

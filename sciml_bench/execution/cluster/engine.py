@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -34,6 +35,8 @@ MOST_TASKS = 3
 _POLL_S, _ASK_S, _GRACE_S, _PAUSE_S = 1.0, 10.0, 15.0, 5.0
 # A scheduler that ends a task, or repeats it, has said so by then.
 _ENDING_S = 60.0
+# A node that other work disturbed may be quiet again.
+_BUSY_S = 900.0
 _REFUSED_S, _UNREACHABLE_S = 30.0, 1800.0
 
 
@@ -50,8 +53,17 @@ class _Work:
     earlier: int = 0
     known: frozenset[str] = frozenset()
     silent_since_s: float | None = None
+    held_since_s: float | None = None
     unreadable_since_s: float | None = None
     failures: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """A node that gets nothing more until a time, with the reason."""
+
+    reason: str
+    until_s: float
 
 
 @dataclass
@@ -90,7 +102,8 @@ class ClusterEngine(Engine):
         self._journal = Journal(run.folder)
         self._journal.mend()
         self._work: dict[str, _Work] = {}
-        self._refused_nodes: dict[str, str] = {}
+        self._refused_nodes: dict[str, _Refusal] = {}
+        self._chunk = self.room
         self._states: Mapping[str, State] | None = None
         self._asked_s = self._answered_s = float("-inf")
         self._has_submitted = False
@@ -117,7 +130,7 @@ class ClusterEngine(Engine):
             if unit is None or is_complete(unit, known := in_run.get((unit.problem, unit.block), [])):
                 continue
             task, folders = submitted.get(unit_id, ""), tasks.get(unit_id, [])
-            if self._may_wait(task) or any(each.is_measured or each.is_alive for each in folders):
+            if self._may_wait(task) or any(each.has_it for each in folders):
                 ids = frozenset(record.record_id for record in known)
                 # The ends of earlier tasks are no news of this one.
                 ended = sum(each.end is not None for each in folders)
@@ -169,35 +182,54 @@ class ClusterEngine(Engine):
         if not due:
             return 0
         tasks = tasks_of(self._tasks)
-        for work in due:
+        # One that an earlier command submitted may live.
+        due = [work for work in due if not any(task.has_it for task in tasks.get(work.unit.id, ()))]
+        if not due:
+            return 0
+        chunk = due[: self._chunk]
+        self._refused_nodes = {node: each for node, each in self._refused_nodes.items() if each.until_s > now_s}
+        active = [work.task for work in self._work.values() if work.task]
+        for work in chunk:
             write_unit(work.unit, self._run.folder / UNITS)
-        orders = [Order(str(self._run.folder.resolve()), work.unit.id, self._any_node, self._limit_s) for work in due]
+        orders = [Order(str(self._run.folder.resolve()), work.unit.id, self._any_node, self._limit_s) for work in chunk]
         try:
-            names = self._scheduler.submit(orders, sorted(self._refused_nodes))
+            names = self._scheduler.submit(orders, sorted(self._refused_nodes), active)
         except EngineError as error:
+            if len(chunk) > 1:
+                # A site may limit the tasks of a user.
+                self._chunk = len(chunk) // 2
+                return 0
             return self._wait_for_acceptance(due, error, on)
         self._journal.add(
-            Submitted(self.name, time.time(), {work.unit.id: name for work, name in zip(due, names, strict=True)})
+            Submitted(self.name, time.time(), {work.unit.id: name for work, name in zip(chunk, names, strict=True)})
         )
-        for work, name in zip(due, names, strict=True):
-            work.task, work.silent_since_s, work.earlier = name, None, len(tasks.get(work.unit.id, ()))
-        self._has_submitted, self._refusing_since_s = True, None
-        self._say(f"submitted {counted(len(due), 'task')}: {_listed(names)}")
+        for work, name in zip(chunk, names, strict=True):
+            work.task, work.earlier = name, len(tasks.get(work.unit.id, ()))
+            work.silent_since_s = work.held_since_s = work.unreadable_since_s = None
+        self._has_submitted, self._refusing_since_s, self._chunk = True, None, min(self.room, 2 * self._chunk)
+        self._say(f"submitted {counted(len(chunk), 'task')}: {_listed(names)}")
         return 0
 
     def _wait_for_acceptance(self, due: Sequence[_Work], error: EngineError, on: EventCallback) -> int:
-        """Have tasks that the scheduler refuses wait; after half an hour their units are lost. Returns how many are."""
+        """Have tasks that the scheduler refuses wait; after half an hour without any other task their units are lost.
+
+        Returns how many are.
+        """
         if not self._has_submitted:
             raise error
         now_s = self._clock.now_s()
         if self._refusing_since_s is None:
             self._refusing_since_s = now_s
             self._say(f"{counted(len(due), 'task')} not accepted: {error} They are submitted again")
+        if any(work.task for work in self._work.values()):
+            # The end of these may make room.
+            self._refusing_since_s = now_s
         if now_s - self._refusing_since_s < _UNREACHABLE_S:
             for work in due:
                 work.due_s = now_s + _REFUSED_S
             return 0
-        left_out = "".join(f"; {node} is left out: {reason}" for node, reason in self._refused_nodes.items())
+        self._refusing_since_s = None
+        left_out = "".join(f"; {node} is left out: {each.reason}" for node, each in self._refused_nodes.items())
         for work in due:
             self._lose(work, "; then ".join([*work.failures, f"{error}{left_out}"]), on)
         return len(due)
@@ -218,15 +250,31 @@ class ClusterEngine(Engine):
         if any(task.is_alive for task in folders):
             work.silent_since_s = None
             return False
-        if not work.task and work.due_s:
+        if not work.task:
             return False
         state = self._asked().get(work.task)
+        if state is not None and state.phase is Phase.HELD:
+            return self._look_at_held(work, state, on)
+        work.held_since_s = None
         if self._states is None or (state is not None and state.phase is Phase.WAITING):
             work.silent_since_s = None
             return False
         if work.silent_since_s is None:
             work.silent_since_s = self._clock.now_s()
         return self._look_at_silent(work, folders, state, self._clock.now_s() - work.silent_since_s, on)
+
+    def _look_at_held(self, work: _Work, state: State, on: EventCallback) -> bool:
+        """Return whether a unit ended whose task is held: after half an hour it is ended."""
+        now_s = self._clock.now_s()
+        work.silent_since_s = None
+        if work.held_since_s is None:
+            work.held_since_s = now_s
+            self._say(f"{work.unit.id} does not start: its scheduler says {state.word}")
+        if now_s - work.held_since_s < _UNREACHABLE_S:
+            return False
+        self._end([work])
+        self._lose(work, f"its scheduler does not start it: it says {state.word}", on)
+        return True
 
     def _look_at_silent(
         self, work: _Work, folders: Sequence[TaskFolder], state: State | None, silent_s: float, on: EventCallback
@@ -249,7 +297,7 @@ class ClusterEngine(Engine):
             unseen = f"ended and left no sign: {word}. All nodes must see {self._run.folder.resolve()}"
             return self._fail(work, unseen, on)
         if ended.ending is Ending.REFUSED:
-            self._leave_out(last, ended.message)
+            self._leave_out(last, ended.message, self._clock.now_s() + _BUSY_S)
         word = f" (its scheduler says {state.word})" if state and ended.ending is Ending.INTERRUPTED else ""
         return self._fail(work, f"{ended.message}{word}", on)
 
@@ -270,9 +318,12 @@ class ClusterEngine(Engine):
         except StoreError as error:
             now_s = self._clock.now_s()
             work.unreadable_since_s = work.unreadable_since_s or now_s
-            if isinstance(error.__cause__, OSError) and now_s - work.unreadable_since_s < _GRACE_S:
-                # A file system that fails for a moment.
-                return False
+            if isinstance(error.__cause__, OSError):
+                # A file system that fails for a while: the shard stays.
+                if now_s - work.unreadable_since_s < _UNREACHABLE_S:
+                    return False
+                self._lose(work, f"it is measured, and cannot be read: {error}", on)
+                return True
             task.reject(str(error))
             if isinstance(error, OtherSoftware):
                 self._leave_out(task, str(error))
@@ -285,10 +336,10 @@ class ClusterEngine(Engine):
         on(UnitEnded(work.unit))
         return True
 
-    def _leave_out(self, task: TaskFolder, reason: str) -> None:
-        """Give the node of a task nothing more."""
+    def _leave_out(self, task: TaskFolder, reason: str, until_s: float = math.inf) -> None:
+        """Give the node of a task nothing more, or nothing for a while."""
         if machine := task.machine:
-            self._refused_nodes[machine.node] = reason
+            self._refused_nodes[machine.node] = _Refusal(reason, until_s)
 
     def _fail(self, work: _Work, reason: str, on: EventCallback) -> bool:
         """Have a unit submitted again later, or lose it; returns whether it is lost."""
@@ -302,19 +353,22 @@ class ClusterEngine(Engine):
 
     def _lose(self, work: _Work, reason: str, on: EventCallback) -> None:
         del self._work[work.unit.id]
+        with suppress(StoreError):
+            self._journal.add(Submitted(self.name, time.time(), lost={work.unit.id: reason}))
         on(UnitEnded(work.unit, reason))
 
     def _end(self, works: Sequence[_Work]) -> None:
-        """End tasks by a word in their folders, and by their scheduler."""
-        tasks = tasks_of(self._tasks)
-        for work in works:
-            for task in tasks.get(work.unit.id, ()):
-                if task.end is None:
-                    task.request_stop()
+        """End tasks by their scheduler, and by a word in their folders."""
         try:
             self._scheduler.cancel([work.task for work in works if work.task])
         except EngineError as error:
             self._say(f"{error} Running tasks also find the request to stop in the run's folder")
+        with suppress(StoreError):
+            tasks = tasks_of(self._tasks)
+            for task in (task for work in works for task in tasks.get(work.unit.id, ())):
+                if task.end is None:
+                    with suppress(StoreError):
+                        task.request_stop()
 
     def _asked(self) -> Mapping[str, State]:
         """The scheduler's states, asked now and then; none while it does not answer.

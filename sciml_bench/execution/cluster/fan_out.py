@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,14 @@ from sciml_bench.execution.cluster.dask import RESOURCE, START, connected, worke
 from sciml_bench.record.text import printable
 
 _MOST_CHARACTERS = 65_536
+_POLL_S, _ALONE_S = 0.5, 600.0
+_COMMAND = """import sys
+from sciml_bench.__main__ import main
+from sciml_bench.host.processes.parent import end_with_parent
+
+end_with_parent()
+sys.exit(main())
+"""
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,6 @@ def fan_out(
     Raises:
         EngineError: the scheduler does not answer, or there are no workers.
     """
-    from distributed import as_completed
-
     client = connected(address)
     try:
         if not workers_of(client, RESOURCE if measures else None):
@@ -49,7 +57,7 @@ def fan_out(
         names = {
             client.submit(_carried_out, list(words), str(folder), **options): name for name, words in commands.items()
         }
-        for future in as_completed(names):
+        for future in _as_they_end(client, list(names), address):
             name = names[future]
             if future.status == "finished":
                 code, output = future.result()
@@ -60,12 +68,30 @@ def fan_out(
         client.close()
 
 
+def _as_they_end(client: Any, futures: list[Any], address: str) -> Iterator[Any]:
+    """Futures as they end. :class:`EngineError` if there has been no worker for ten minutes."""
+    alone_s = 0.0
+    while futures:
+        ended = [future for future in futures if future.done()]
+        yield from ended
+        futures = [future for future in futures if future not in ended]
+        if ended or workers_of(client):
+            alone_s = 0.0
+        elif alone_s > _ALONE_S:
+            raise EngineError(
+                f"all workers have left Dask's scheduler at {address}. Start one on each machine: {START}"
+            )
+        if futures and not ended:
+            time.sleep(_POLL_S)
+            alone_s += _POLL_S
+
+
 def _carried_out(words: Sequence[str], folder: str) -> tuple[int, str]:
-    """The exit code and the output of a command."""
+    """The exit code and the output of a command, which ends with the process of this worker."""
     if not Path(folder).is_dir():
         return 2, f"{platform.node()} does not see {folder}: give a folder that all workers see."
     done = subprocess.run(
-        [sys.executable, "-m", "sciml_bench", *words],
+        [sys.executable, "-c", _COMMAND, *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -74,4 +100,7 @@ def _carried_out(words: Sequence[str], folder: str) -> tuple[int, str]:
         check=False,
         cwd=folder,
     )
-    return done.returncode, done.stdout[-_MOST_CHARACTERS:]
+    output = done.stdout[-_MOST_CHARACTERS:]
+    if done.returncode < 0:
+        return 1, f"{output}it was ended by {signal.Signals(-done.returncode).name}\n"
+    return done.returncode, output

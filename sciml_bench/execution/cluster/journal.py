@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sciml_bench.record.codec import decode_json, encode_json
@@ -14,11 +16,23 @@ _NAME = "submitted.jsonl"
 
 @dataclass(frozen=True)
 class Submitted:
-    """Tasks that were submitted together: the scheduler, the time in Unix seconds, and the name of each unit's task."""
+    """Tasks that were submitted together: the scheduler, the time in Unix seconds, and the name of each unit's task.
+
+    ``lost`` are units that are submitted no more, with the reasons.
+    """
 
     scheduler: str
     at_s: float
-    tasks: dict[str, str]
+    tasks: dict[str, str] = field(default_factory=dict[str, str])
+    lost: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass
+class Submissions:
+    """The submissions of a unit: how many, and the reason of a lost one, otherwise empty."""
+
+    count: int = 0
+    lost: str = ""
 
 
 class Journal:
@@ -39,14 +53,26 @@ class Journal:
     def last_tasks(self, scheduler: str) -> Mapping[str, str]:
         """The last task of each submitted unit, empty if another scheduler has it. Damaged lines are passed over."""
         found: dict[str, str] = {}
-        for _, line in numbered_lines(self._path) if self._path.exists() else ():
-            try:
-                submitted = decode_json(Submitted, line)
-            except ValueError:
-                continue
+        for submitted in self._lines():
             known = submitted.scheduler == scheduler
             found |= {unit: task if known else "" for unit, task in submitted.tasks.items()}
         return found
+
+    def submissions(self) -> Mapping[str, Submissions]:
+        """The submissions of each unit."""
+        found: defaultdict[str, Submissions] = defaultdict(Submissions)
+        for submitted in self._lines():
+            for unit in submitted.tasks:
+                found[unit].count += 1
+                found[unit].lost = ""
+            for unit, reason in submitted.lost.items():
+                found[unit].lost = reason
+        return found
+
+    def _lines(self) -> Iterator[Submitted]:
+        for _, line in numbered_lines(self._path) if self._path.exists() else ():
+            with suppress(ValueError):
+                yield decode_json(Submitted, line)
 
 
 def _is_line(line: bytes) -> bool:

@@ -11,9 +11,10 @@ from sciml_bench.execution.cluster.task import Order
 
 
 class Phase(StrEnum):
-    """The state of a task, by its scheduler's word."""
+    """The state of a task, by its scheduler's word; a held one does not start unless somebody changes something."""
 
     WAITING = "waiting"
+    HELD = "held"
     RUNNING = "running"
     ENDED = "ended"
 
@@ -42,10 +43,10 @@ class Scheduler(ABC):
         """Raise :class:`EngineError` with what to do if it cannot be used, before anything is submitted."""
 
     @abstractmethod
-    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
+    def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
         """Have tasks carried out on any nodes but those in ``without``; returns the name of each.
 
-        :class:`EngineError` if it refuses them.
+        ``active`` are earlier tasks, which count under a limit of nodes, too. :class:`EngineError` if it refuses them.
         """
 
     @abstractmethod

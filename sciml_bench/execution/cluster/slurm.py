@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -26,9 +28,9 @@ _ANSWER_S = 60.0
 _PHASES = {
     "PENDING": Phase.WAITING,
     "REQUEUED": Phase.WAITING,
-    "REQUEUE_HOLD": Phase.WAITING,
+    "REQUEUE_HOLD": Phase.HELD,
     "REQUEUE_FED": Phase.WAITING,
-    "SPECIAL_EXIT": Phase.WAITING,
+    "SPECIAL_EXIT": Phase.HELD,
     "CONFIGURING": Phase.WAITING,
     "SUSPENDED": Phase.WAITING,
     "STOPPED": Phase.WAITING,
@@ -37,6 +39,12 @@ _PHASES = {
     "STAGE_OUT": Phase.RUNNING,
     "SIGNALING": Phase.RUNNING,
 }
+# Reasons of tasks in the queue that never start; others pass.
+_HELD = re.compile(
+    r"PartitionTimeLimit|PartitionNodeLimit|JobHeldAdmin|.*[Hh]eld\b|BadConstraints|Invalid(Account|QOS)|JobHoldMaxRequeue|"
+    r"(Assoc|QOS)MaxWall|(Account|QOS)NotAllowed|DependencyNeverSatisfied"
+)
+_MINUTES = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<first>\d+):)?(?:(?P<second>\d+):)?(?P<last>\d+)")
 # Slurm's own default, where a site does not say.
 _MAX_ARRAY_SIZE = 1001
 
@@ -81,17 +89,24 @@ class Slurm(Scheduler):
             name, _, value = line.partition("=")
             if name.strip() == "MaxArraySize" and value.strip().isdigit():
                 self.room = max(1, int(value) - 1)
-        partition = self._options.partition
-        if partition is not None:
-            there = _output("sinfo", "-h", "-o", "%R").split()
-            if partition not in there:
-                raise EngineError(
-                    f"this cluster has no partition {partition!r}: give --partition one of "
-                    f"{', '.join(map(printable, sorted(set(there))))}."
-                )
+        partitions = [line.strip().partition("|")[::2] for line in _output("sinfo", "-h", "-o", "%P|%l").splitlines()]
+        limit_of = {name.rstrip("*"): limit for name, limit in partitions}
+        default = next((name.rstrip("*") for name, _ in partitions if name.endswith("*")), "")
+        name = self._options.partition or default
+        if self._options.partition is not None and name not in limit_of:
+            raise EngineError(
+                f"this cluster has no partition {name!r}: give --partition one of "
+                f"{', '.join(map(printable, sorted(limit_of)))}."
+            )
+        limit_min = minutes(limit_of.get(name, ""))
+        if self._options.time_min > limit_min:
+            raise EngineError(
+                f"the partition {printable(name)} ends tasks after {limit_min:g} min, and a block may take "
+                f"{self._options.time_min} min: give --time {limit_min:g}min, or another --partition."
+            )
 
-    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
-        executor = self._executor(without)
+    def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
+        executor = self._executor(without, active)
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
         try:
@@ -102,18 +117,20 @@ class Slurm(Scheduler):
 
     def script(self, count: int) -> str:
         """The batch script of an array of ``count`` tasks."""
-        executor: Any = self._executor(())
+        executor: Any = self._executor((), ())
         executor.parameters["map_count"] = count
         return executor._make_submission_file_text(executor._submitit_command_str, "")
 
     def states(self) -> Mapping[str, State]:
-        lines = _output("squeue", "-h", "-r", "-t", "all", "-u", str(os.getuid()), "-o", "%i|%T|%N").splitlines()
+        lines = _output("squeue", "-h", "-r", "-t", "all", "-u", str(os.getuid()), "-o", "%i|%T|%N|%r").splitlines()
         found: dict[str, State] = {}
         for line in lines:
-            task, _, rest = line.strip().partition("|")
-            word, _, node = rest.partition("|")
-            said = "TIMEOUT, so give a longer --time" if word == "TIMEOUT" else printable(word)
-            found[task] = State(_PHASES.get(word, Phase.ENDED), said, printable(node))
+            task, word, node, reason = (*map(printable, line.strip().split("|", 3)), "", "", "")[:4]
+            phase = _PHASES.get(word, Phase.ENDED)
+            if phase is Phase.HELD or (phase is Phase.WAITING and _HELD.match(reason)):
+                found[task] = State(Phase.HELD, f"{word} ({reason})", node)
+            else:
+                found[task] = State(phase, "TIMEOUT, so give a longer --time" if word == "TIMEOUT" else word, node)
         return found
 
     def cancel(self, tasks: Sequence[str]) -> None:
@@ -123,14 +140,20 @@ class Slurm(Scheduler):
     def close(self) -> None:
         pass
 
-    def _executor(self, without: Sequence[str]) -> submitit.SlurmExecutor:
+    def _executor(self, without: Sequence[str], active: Sequence[str]) -> submitit.SlurmExecutor:
         try:
             import submitit
         except ImportError:
             raise EngineError(_NEEDED) from None
 
-        executor = submitit.SlurmExecutor(self._folder)
+        try:
+            executor = submitit.SlurmExecutor(self._folder)
+        except RuntimeError:
+            raise EngineError("srun is not here: run this on a login node of the cluster.") from None
         options = self._options
+        arrays = sorted({task.partition("_")[0] for task in active})
+        # Slurm limits the nodes of one array only: the next one waits.
+        after = {"dependency": f"afterany:{':'.join(arrays)}"} if options.nodes and arrays else {}
         executor.update_parameters(
             job_name="sciml-bench",
             time=options.time_min,
@@ -144,9 +167,20 @@ class Slurm(Scheduler):
             # A step would get one processor of the node; the batch script has them all.
             use_srun=False,
             stderr_to_stdout=True,
-            additional_parameters={"requeue": True},
+            additional_parameters={"requeue": True, **after},
         )
         return executor
+
+
+def minutes(limit: str) -> float:
+    """The minutes of a time limit as Slurm writes it, ``2-12:00:00`` or ``30:00``; infinite without one."""
+    match = _MINUTES.fullmatch(limit)
+    if match is None:
+        return math.inf
+    parts = [int(part) for part in (match["first"], match["second"], match["last"]) if part is not None]
+    # Slurm writes days with hours first, otherwise seconds last.
+    hours, minute, second = ([*parts, 0, 0] if match["days"] else [0, 0, *parts][-3:])[:3]
+    return 1440 * int(match["days"] or 0) + 60 * hours + minute + second / 60
 
 
 def _output(*command: str) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from sciml_bench.engine.files import UNITS
-from sciml_bench.errors import UsageError
-from sciml_bench.execution.cluster.journal import Journal
+from sciml_bench.errors import StoreError, UsageError
+from sciml_bench.execution.cluster.journal import Journal, Submissions
 from sciml_bench.execution.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
+from sciml_bench.execution.shard import end_of
 from sciml_bench.record.jsonl import store_error
 from sciml_bench.record.text import printable
 
@@ -46,9 +47,10 @@ class UnitStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """All units of a run, in order."""
+    """All units that a run handed over, in order; ``planned`` is how many it may hand over in all."""
 
     units: tuple[UnitStatus, ...]
+    planned: int = 0
 
     def count(self, progress: Progress) -> int:
         """Number of units with this progress."""
@@ -58,7 +60,7 @@ class Status:
     def left_s(self) -> float | None:
         """Seconds until the end, if nodes continue as now; ``None`` before anything is measured, or while none runs.
 
-        Units of a problem take the time of its measured ones.
+        Units of a problem take the time of its measured ones, others the median of all.
         """
         running = self.count(Progress.RUNNING)
         times_s: dict[str, list[float]] = defaultdict(list)
@@ -69,7 +71,7 @@ class Status:
             return None
         typical_s = {problem: statistics.median(times) for problem, times in times_s.items()}
         any_s = statistics.median(typical_s.values())
-        total_s = 0.0
+        total_s = any_s * max(0, self.planned - len(self.units))
         for unit in self.units:
             expected_s = typical_s.get(_problem(unit.unit), any_s)
             if unit.progress is Progress.RUNNING:
@@ -79,8 +81,8 @@ class Status:
         return total_s / running
 
 
-def status(run: Path) -> Status:
-    """The state of a run's units.
+def status(run: Path, plan: Mapping[str, Any] | None = None) -> Status:
+    """The state of the units of a run, which was made by a plan.
 
     Raises:
         UsageError: the run handed over no units.
@@ -92,8 +94,9 @@ def status(run: Path) -> Status:
         raise store_error("read", run / UNITS, error) from error
     if not units:
         raise UsageError(f"{run} has no units: only runs on a cluster, and by --engine files, have them.")
-    submitted, tasks = Journal(run).last_tasks(""), tasks_of(run / TASKS)
-    return Status(tuple(_of_unit(unit, unit in submitted, tasks.get(unit, ())) for unit in units))
+    submissions, tasks = Journal(run).submissions(), tasks_of(run / TASKS)
+    of_units = tuple(_of_unit(unit, submissions.get(unit, Submissions()), tasks.get(unit, ())) for unit in units)
+    return Status(of_units, _planned(plan or {}))
 
 
 def log_of(run: Path, unit: str) -> str:
@@ -116,6 +119,7 @@ def status_document(found: Status) -> dict[str, object]:
     """The state as plain JSON values."""
     return {
         "counts": {progress.value: found.count(progress) for progress in Progress},
+        "planned": found.planned,
         "left_s": found.left_s,
         "units": [
             {
@@ -132,17 +136,32 @@ def status_document(found: Status) -> dict[str, object]:
     }
 
 
-def _of_unit(unit: str, is_submitted: bool, tasks: Sequence[TaskFolder]) -> UnitStatus:
+def _planned(plan: Mapping[str, Any]) -> int:
+    """The number of units of a plan, each a block of a problem; 0 if the plan cannot be read."""
+    try:
+        problems = {cell["cell"]["problem"] for cell in plan["cells"]}
+        return len(problems) * int(plan["profile"]["processes"])
+    except (KeyError, TypeError, ValueError):
+        return 0
+
+
+def _of_unit(unit: str, submissions: Submissions, tasks: Sequence[TaskFolder]) -> UnitStatus:
+    if not tasks and not submissions.lost:
+        return UnitStatus(unit, Progress.WAITING if submissions.count else Progress.WRITTEN)
     if not tasks:
-        return UnitStatus(unit, Progress.WAITING if is_submitted else Progress.WRITTEN)
+        return UnitStatus(unit, Progress.FAILED, message=printable(submissions.lost))
     measured = next((task for task in tasks if task.is_measured), None)
     alive = next((task for task in tasks if task.is_alive), None)
     task = measured or alive or tasks[-1]
     end = task.end
     if measured is not None:
-        progress, seconds, message = Progress.MEASURED, end.took_s if end else None, ""
+        progress, seconds, message = Progress.MEASURED, end.took_s if end else None, _disturbances(measured)
     elif alive is not None:
-        progress, seconds, message = Progress.RUNNING, max(0.0, time.time() - _begun_s(task)), _last_line(task)
+        progress, seconds, message = Progress.RUNNING, task.age_s, _last_line(task)
+    elif submissions.lost:
+        progress, seconds, message = Progress.FAILED, None, submissions.lost
+    elif submissions.count > len(tasks):
+        progress, seconds, message = Progress.WAITING, None, end.message if end else ""
     else:
         # The scheduler, or the command of the run, starts an interrupted task again.
         interrupted = end is None or end.ending in (Ending.INTERRUPTED, Ending.GAVE_WAY)
@@ -152,9 +171,11 @@ def _of_unit(unit: str, is_submitted: bool, tasks: Sequence[TaskFolder]) -> Unit
     return UnitStatus(unit, progress, len(tasks), node, seconds, printable(message), task.log_path)
 
 
-def _begun_s(task: TaskFolder) -> float:
-    machine = task.machine
-    return machine.begun_s if machine else time.time()
+def _disturbances(task: TaskFolder) -> str:
+    try:
+        return "; ".join(end_of(task.shard_path).disturbed_by)
+    except StoreError:
+        return ""
 
 
 def _last_line(task: TaskFolder) -> str:

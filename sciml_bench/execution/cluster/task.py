@@ -28,10 +28,7 @@ from sciml_bench.execution.finished import Finished
 from sciml_bench.execution.owner import owned
 from sciml_bench.execution.session import terminable
 from sciml_bench.execution.shard import Shard, carry_out, environment_of
-from sciml_bench.host.doctor import examine
-from sciml_bench.host.doctor.finding import Status
 from sciml_bench.host.doctor.other_work import PASSING, other_work
-from sciml_bench.host.doctor.readings import gather
 from sciml_bench.host.lock import host_lock
 from sciml_bench.host.machine import pseudonym
 from sciml_bench.host.processes.parent import end_with_parent
@@ -41,8 +38,9 @@ from sciml_bench.record.record import Record
 NODE = "SCIML_BENCH_NODE"
 """The variable with a scheduler's name of this node."""
 
-_LOOKS, _PAUSE_S, _LOOK_S = 13, 5.0, 0.3
-_STOP_S = 1.0
+_LOOKS, _PAUSE_S = 13, 5.0
+# A task that does not end by a signal in this time is killed.
+_STOP_S, _KILL_S = 1.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def carry_out_task(order: Order) -> None:
             with terminable(), _stopping(task, stop):
                 end = _carried_out(order, task, log)
         except KeyboardInterrupt:
-            end = End(Ending.INTERRUPTED, f"it was ended on {_node()}{stop}")
+            end = End(Ending.TIMED_OUT if stop.is_late else Ending.INTERRUPTED, f"it was ended on {_node()}{stop}")
         except SciMLBenchError as error:
             end = End(Ending.FAILED, f"on {_node()}: {error}")
         except Exception as error:
@@ -121,6 +119,8 @@ def _stopping(task: TaskFolder, stop: _Stop) -> Iterator[None]:
             stop.is_late = time.monotonic() - start_s > stop.limit_s
             if stop.is_late or task.is_to_stop:
                 os.kill(os.getpid(), signal.SIGTERM)
+                if not ended.wait(_KILL_S):
+                    os.kill(os.getpid(), signal.SIGKILL)
                 return
 
     thread = threading.Thread(target=watch, name="stop", daemon=True)
@@ -133,8 +133,7 @@ def _stopping(task: TaskFolder, stop: _Stop) -> Iterator[None]:
 
 
 def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> End:
-    begun_s = time.time()
-    task.place(Machine(_node(), _job(), begun_s))
+    task.place(Machine(_node(), _job()))
     for other in _others(task, order.unit):
         # A scheduler that put a task back may start it again while the first one still runs. Two that start at once may
         # both measure, if the second one looks before the first one has signed: the run takes one of them.
@@ -153,8 +152,6 @@ def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> 
             # It had this machine meanwhile.
             if other.is_measured:
                 return _gave_way(other)
-        disturbed_by = _disturbed_by()
-        task.place(Machine(_node(), _job(), begun_s, disturbed_by))
         if unit.comparable and not order.any_node and (busy := _busy()):
             return End(Ending.REFUSED, f"{_node()} is disturbed: {busy}")
         host, environment = pseudonym(unit.plan_hash), environment_of(unit)
@@ -181,13 +178,6 @@ def _fits(other: TaskFolder, unit: Unit, environment: dict[str, object], host: s
         return not begun.is_whole and all(record.host == host for record in begun.records())
     except StoreError:
         return False
-
-
-def _disturbed_by() -> tuple[str, ...]:
-    """Everything that the doctor finds to disturb this node."""
-    readings = gather(_LOOK_S)
-    found = examine(readings) if readings.readable else []
-    return tuple(f"{each.title}: {each.found}" for each in found if each.status is Status.DISTURBS)
 
 
 def _busy() -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sciml_bench.errors import StoreError
-from sciml_bench.execution.owner import has_owner
+from sciml_bench.execution.owner import has_owner, silent_s
 from sciml_bench.execution.shard import Shard
 from sciml_bench.record.codec import decode_json, encode_json
 from sciml_bench.record.jsonl import is_special, store_error, write_whole
@@ -30,7 +30,7 @@ T = TypeVar("T")
 _NAME = re.compile(r"(?P<unit>.+)\.(?P<number>[0-9]{1,6})")
 _NO_NAME = re.compile(r"[^\w.-]|^-", re.ASCII)
 _MACHINE, _END, _LOG, _SHARD, _STOP = "machine.json", "end.json", "log.txt", "shard", "stop"
-_REJECTED = "rejected.txt"
+_BEGUN, _REJECTED = "begun", "rejected.txt"
 
 
 class Ending(StrEnum):
@@ -38,6 +38,7 @@ class Ending(StrEnum):
 
     MEASURED = "measured"
     INTERRUPTED = "interrupted"
+    TIMED_OUT = "timed_out"
     REFUSED = "refused"
     GAVE_WAY = "gave_way"
     FAILED = "failed"
@@ -54,15 +55,10 @@ class End:
 
 @dataclass(frozen=True)
 class Machine:
-    """The node of a task, the scheduler's name of the task, and the disturbances of the node at its start.
-
-    ``begun_s`` is in Unix time, by the node's clock.
-    """
+    """The node of a task, and the scheduler's name of the task."""
 
     node: str
     job: str = ""
-    begun_s: float = 0.0
-    disturbed_by: tuple[str, ...] = ()
 
 
 class TaskFolder:
@@ -88,6 +84,7 @@ class TaskFolder:
                 continue
             except OSError as error:
                 raise store_error("create", folder, error) from error
+            write_whole(folder / _BEGUN, "")
             return cls(folder)
 
     @property
@@ -105,6 +102,11 @@ class TaskFolder:
         """Return whether a process works in it, by its signs."""
         return has_owner(self.folder)
 
+    @property
+    def has_it(self) -> bool:
+        """Return whether nobody else need measure its unit: it is measured, or lives."""
+        return self.is_measured or self.is_alive
+
     @cached_property
     def end(self) -> End | None:
         """Its end by its own word; ``None`` if it left none."""
@@ -115,13 +117,18 @@ class TaskFolder:
         """Its machine; ``None`` if it ended earlier than that is known."""
         machine = _read(Machine, self.folder / _MACHINE)
         # Names of nodes become options of the scheduler.
-        return None if machine is None else dataclasses.replace(machine, node=_NO_NAME.sub("_", machine.node))
+        return None if machine is None else dataclasses.replace(machine, node=node_name(machine.node))
 
     @property
     def node(self) -> str:
         """Its node, for a sentence."""
         machine = self.machine
         return machine.node if machine else "an unknown node"
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it began, by the clock of the file system, which machines may not share."""
+        return silent_s(self.folder / _BEGUN)
 
     def place(self, machine: Machine) -> None:
         """Keep its machine."""
@@ -154,6 +161,11 @@ class TaskFolder:
     def is_to_stop(self) -> bool:
         """Return whether it was asked to end."""
         return (self.folder / _STOP).exists()
+
+
+def node_name(text: str) -> str:
+    """The name of a node, as it may be an option of a scheduler."""
+    return _NO_NAME.sub("_", text)
 
 
 def tasks_of(tasks: Path) -> Mapping[str, list[TaskFolder]]:

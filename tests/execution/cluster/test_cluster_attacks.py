@@ -185,11 +185,11 @@ def test_a_task_that_was_put_back_has_time_to_start(study: Study):
 class Busy(Stub):
     """Refuses tasks for a while, once it has accepted some."""
 
-    def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
+    def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
         if len(self.submitted) == 1 and len(self.cancelled) < 3:
             self.cancelled.append("refused")
             raise EngineError("Slurm refused the tasks: Socket timed out on send/recv operation.")
-        return super().submit(orders, without)
+        return super().submit(orders, without, active)
 
 
 @pytest.mark.parametrize("room", [2, 100])
@@ -202,10 +202,10 @@ def test_tasks_that_are_not_accepted_for_a_while_are_submitted_again(study: Stud
 
 def test_tasks_that_are_never_accepted_again_are_lost_after_half_an_hour(study: Study):
     class Closed(Stub):
-        def submit(self, orders: Sequence[Order], without: Sequence[str] = ()) -> list[str]:
+        def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
             if self.submitted:
                 raise EngineError("Slurm refused the tasks: the account has no hours left.")
-            return super().submit(orders, without)
+            return super().submit(orders, without, active)
 
     rest = study.carry_out(Closed(vanishes))
     ((_, reason),) = rest.lost.items()

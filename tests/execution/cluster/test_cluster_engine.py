@@ -348,10 +348,10 @@ def test_small_files_of_tasks_that_are_damaged_count_as_missing(tmp_path: Path):
     (found,) = tasks_of(tmp_path)["000-decay"]
     assert (found.end, found.machine) == (None, None)
     again = TaskFolder.begin(tmp_path, "000-decay")
-    again.place(Machine("n1", "7_0", 5.0, ("load: 3",)))
+    again.place(Machine("n1", "7_0"))
     again.finish(End(Ending.REFUSED, "busy"))
     (_, found) = tasks_of(tmp_path)["000-decay"]
-    assert (found.end, found.machine) == (End(Ending.REFUSED, "busy"), Machine("n1", "7_0", 5.0, ("load: 3",)))
+    assert (found.end, found.machine) == (End(Ending.REFUSED, "busy"), Machine("n1", "7_0"))
     with owned(again.folder):
         assert again.is_alive
     assert not again.is_alive

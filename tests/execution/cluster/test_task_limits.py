@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -42,7 +45,7 @@ def test_a_task_past_its_limit_ends_and_says_so(study: Study, monkeypatch: pytes
     monkeypatch.setattr(task, "_STOP_S", 0.0)
     monkeypatch.setattr(task, "_carried_out", lambda *_: threading.Event().wait())
     carry_out_task(late)
-    assert end_of(study).ending is Ending.INTERRUPTED
+    assert end_of(study).ending is Ending.TIMED_OUT
     assert end_of(study).message.endswith("after its limit of 120 min: give a longer --time")
 
 
@@ -56,9 +59,11 @@ def test_a_machine_that_another_benchmark_keeps_is_left_out(study: Study, monkey
 
     monkeypatch.setattr(task, "_node", lambda: "n1")
     monkeypatch.setattr(task, "host_lock", tried)
+    scheduler = Stub()
     with host_lock(label="another study", path=lock.lock_path()):
-        rest = study.carry_out(Stub(), limit_s=7200)
+        rest = study.carry_out(scheduler, limit_s=7200)
     assert set(waits) == {3600}
+    assert scheduler.without == [[], ["n1"], ["n1"]]
     assert len(rest.lost) == 4
     assert all(
         "n1 is taken: another benchmark runs on this host ('another study'" in text for text in rest.lost.values()
@@ -82,3 +87,23 @@ def test_a_limit_reaches_the_task(study: Study, monkeypatch: pytest.MonkeyPatch)
 
     study.carry_out(Stub(*[fate] * 4), limit_s=600)
     assert limits == {600}
+
+
+def test_a_task_that_does_not_end_by_a_signal_is_killed(study: Study):
+    late = order(study, limit_s=0)
+    program = f"""
+import signal, threading
+from sciml_bench.execution.cluster import task
+
+def never_ends(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Event().wait()
+
+task._STOP_S = task._KILL_S = 0.05
+task._carried_out = never_ends
+task.carry_out_task(task.Order({late.run!r}, {late.unit!r}, limit_s=0))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    last = tasks_of(study.run.folder / TASKS)[UNIT][-1]
+    assert (last.end, last.is_alive) == (None, False)
