@@ -12,7 +12,7 @@ from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.machines import note
 from sciml_bench.analysis.parallel_jsonl import read
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import NO_SUMMARY, RunSummary, summarise
 from sciml_bench.errors import StoreError
 from sciml_bench.planning.labels import count
 from sciml_bench.record.jsonl import DamagedLine
@@ -140,7 +140,7 @@ def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Record
     try:
         record = Record.from_json(line)
         return _trace(number, record), reduce_record(record)
-    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except NO_SUMMARY as error:
         return DamagedLine(path, number, str(error))
 
 

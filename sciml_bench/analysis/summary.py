@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -132,13 +132,27 @@ class RunSummary:
         return [item for item in self.cells.values() if item.cell.problem == name]
 
 
-def summarise(plan: Mapping[str, Any], records: Iterable[Record]) -> RunSummary:
-    """Reduce the records of a run. Records of cells that the plan does not know are left out."""
+NO_SUMMARY = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+"""The errors of reducing a record whose values make no sense."""
+
+
+def summarise(
+    plan: Mapping[str, Any], records: Iterable[Record], on_damage: Callable[[str], object] = lambda _reason: None
+) -> RunSummary:
+    """Reduce the records of a run. Records of cells that the plan does not know are left out.
+
+    Also left out is a record whose values make no sense: ``on_damage`` gets its identity with the reason.
+    """
     declared = declarations(plan)
     cells = {entry["cell_id"]: _planned(entry, declared) for entry in plan["cells"]}
     for record in records:
         if record.cell_id in cells:
-            cells[record.cell_id].keep(reduce_record(record))
+            try:
+                reduced = reduce_record(record)
+            except NO_SUMMARY as error:
+                on_damage(f"record {record.record_id}: {error}")
+                continue
+            cells[record.cell_id].keep(reduced)
     return RunSummary(plan, cells)
 
 

@@ -108,11 +108,14 @@ def export(
     return exit_codes.OK
 
 
+def _left_out(what: object) -> None:
+    click.echo(f"left out: {what}", err=True)
+
+
 def _write_samples(run: Run, form: str, output: Path | None) -> bool:
     from sciml_bench.export.samples import COLUMNS, sample_rows
 
-    rows = sample_rows(run, lambda line: click.echo(f"left out: {line}", err=True))
-    return _write_rows(COLUMNS, rows, form, output)
+    return _write_rows(COLUMNS, sample_rows(run, _left_out), form, output)
 
 
 def _write_summary(run: Run, form: str, price: float | None, output: Path | None) -> bool:
@@ -120,8 +123,7 @@ def _write_summary(run: Run, form: str, price: float | None, output: Path | None
     from sciml_bench.analysis.summary import summarise
     from sciml_bench.export.cells import COLUMNS, cell_rows, lines
 
-    read = run.records(lambda line: click.echo(f"left out: {line}", err=True))
-    found = Analysis(summarise(run.plan, read), run.folder)
+    found = Analysis(summarise(run.plan, run.records(_left_out), _left_out), run.folder)
     if form not in _OF_TABLES:
         return _write_rows(COLUMNS, cell_rows(found, price), form, output)
     from sciml_bench.render.latex import latex

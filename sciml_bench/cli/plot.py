@@ -74,7 +74,11 @@ def plot(
 
     _check_output(output)
     found = of_one_kind(find_run(run, out), machine)
-    summary = summarise(found.plan, found.records(on_damage=lambda line: click.echo(f"left out: {line}", err=True)))
+
+    def left_out(what: object) -> None:
+        click.echo(f"left out: {what}", err=True)
+
+    summary = summarise(found.plan, found.records(left_out), left_out)
     charts = of_kind(Analysis(summary, found.folder), kind, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document

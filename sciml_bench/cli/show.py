@@ -47,7 +47,8 @@ def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | 
     damaged: list[str] = []
     run = machines.of_one_kind(run, machine)
     other_machines = machines.note(run)
-    analysis = Analysis(summarise(run.plan, run.records(on_damage=lambda line: damaged.append(str(line)))), run.folder)
+    records = run.records(on_damage=lambda line: damaged.append(str(line)))
+    analysis = Analysis(summarise(run.plan, records, damaged.append), run.folder)
     if as_json:
         from sciml_bench.cli.output import print_json
         from sciml_bench.render.document import run_document

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.summary import summarise
+from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.errors import UsageError
 from sciml_bench.export import answers, cells
 from sciml_bench.export.column import Column, Kind, Row
 from sciml_bench.export.views import CREATE_RAW, OF_POINTS, OF_RECORDS, insert_raw
 from sciml_bench.host.extras import install_command
-from sciml_bench.record.jsonl import LONGEST_LINE_BYTES, numbered_lines
+from sciml_bench.record.jsonl import LONGEST_LINE_BYTES, is_changed, numbered_lines
 from sciml_bench.record.run_folder import Run
 
 if TYPE_CHECKING:
@@ -106,15 +106,16 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
 
 @contextmanager
 def _readable(run: Run) -> Iterator[Path]:
-    """The records' file, or a copy without lines that are too long: DuckDB stops at such a line."""
+    """The records' file, or a copy in which each line that was changed, or is too long for DuckDB, is no record."""
     path = run.records_path.resolve()
-    if path.stat().st_size < LONGEST_LINE_BYTES:
+    if path.stat().st_size < LONGEST_LINE_BYTES and not any(is_changed(line) for _, line in numbered_lines(path)):
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
         with copy.open("wb") as file:
-            file.writelines(line.rstrip(b"\n") + b"\n" for _, line in numbered_lines(path))
+            for _, line in numbered_lines(path):
+                file.write(b"{}\n" if is_changed(line) else line.rstrip(b"\n") + b"\n")
         yield copy
 
 
@@ -131,16 +132,15 @@ _ANALYSED: Mapping[str, tuple[tuple[Column, ...], Callable[[Analysis], Iterable[
 
 
 def _load_analysed(connection: DuckDBPyConnection, names: Iterable[str], runs: Sequence[Run]) -> int:
-    damaged: list[object] = []
-    analyses = [Analysis(summarise(run.plan, run.records(damaged.append)), run.folder) for run in runs]
+    loaded = [read_run(run) for run in runs]
     for name in names:
         columns, rows_of = _ANALYSED[name]
         declared = ", ".join(f'"{column.name}" {_TYPES[column.kind]}' for column in columns)
         connection.execute(f"CREATE TABLE {name} ({declared})")
-        rows = [row for analysis in analyses for row in rows_of(analysis)]
+        rows = [row for each in loaded for row in rows_of(each.analysis)]
         if rows:
             connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
-    return len(damaged)
+    return sum(len(each.damaged) for each in loaded)
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ Timed outputs are compared with the scored one, whose theta is nearly the same. 
 secret: with an input of the loop or of the scored call, whose output must be the same again, and with one far away.
 If that takes much longer, a program that is built again must be fast for an input that it has never seen. Outputs of
 several inputs that are all the same are compared with the output far away. Inputs are prepared and outputs read in less
-time than a call takes. Threads that leave the planned processors for others use more of their time than passes.
+time than a call takes, and no more time passes between two calls. Threads that leave the planned processors for others
+use more of their time than passes, and no call gives the worker more processors than it began with.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sciml_bench.adapters.base import FloatArray, Program, Varied
 from sciml_bench.host.processes.memory import working_bytes
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.answers import Kept
-from sciml_bench.measure.sampling import Call, Loop, gradient_call, solve_call, timed
+from sciml_bench.measure.sampling import Call, Loop, gradient_call, solve_call, timed, timed_alone
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 
@@ -69,7 +70,7 @@ def check_loop(
     if not kept:
         # Processes that fill caches have no steady calls.
         return None
-    _check_processors(task, call, loop)
+    _check_processors(task, call, loop, clock)
 
     def run(varied: Varied) -> tuple[FloatArray, int]:
         result, sample = timed(call, varied, clock)
@@ -89,6 +90,7 @@ def check_loop(
         return None
     if task.learning is None and task.cell.device == "cpu":
         _check_owed(call, loop, kept[0].varied, run, clock)
+        _check_between(call, loop, kept[0].varied, clock)
     ways = [secrets.choice(kept), *([] if scored is None else [scored])]
     is_cheap = statistics.median(loop.ns) <= _CHEAP_SHARE * sum(loop.ns)
     again = _Again(call, working_bytes if task.cell.device == "cpu" else program.working_device_bytes)
@@ -289,13 +291,17 @@ def _apart(one: FloatArray, other: FloatArray) -> float:
     return float(np.max(np.abs(one - other), initial=0.0)) / size
 
 
-def _check_processors(task: Task, call: Call, loop: Loop) -> None:
-    """The calls used no more processor time than the planned processors have, to which the worker is pinned.
-
-    A worker that is not pinned any more shows in its record.
-    """
-    if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) > task.threads:
+def _check_processors(task: Task, call: Call, loop: Loop, clock: Clock) -> None:
+    """The calls used no more processor time than the planned processors have, to which the worker is pinned."""
+    if clock.processors is None or clock.processors > task.threads:
         return
+    processors = len(os.sched_getaffinity(0))
+    if processors > clock.processors:
+        raise SolverFailure(
+            Outcome.INVALID,
+            f"the process began with {clock.processors} processor{'s' * (clock.processors > 1)} and has {processors} "
+            f"after its timed {call.kind}s: threads left the planned ones",
+        )
     if loop.busy_ns > _BUSY_SHARE * task.threads * loop.wall_ns + _BUSY_FLOOR_NS:
         raise SolverFailure(
             Outcome.INVALID,
@@ -323,6 +329,20 @@ def _check_owed(call: Call, loop: Loop, varied: Varied, run: Run, clock: Clock) 
     pairs = [(run(varied)[1], preparing_ns()) for _ in range(_FRESH)]
     if _is_longer(min(prepared for _, prepared in pairs), loop, max(called for called, _ in pairs)):
         raise _beside(call, loop, "preparing the next inputs", statistics.median(prepared for _, prepared in pairs))
+
+
+def _check_between(call: Call, loop: Loop, varied: Varied, clock: Clock) -> None:
+    """No work is done between two calls, nor between a call and the reading of its output."""
+    if not _is_longer(loop.beside_ns / len(loop.samples), loop):
+        return
+    beside_ns: list[int] = []
+    for _ in range(_FRESH):
+        inputs = call.prepare(varied)
+        start_ns = clock.now_ns()
+        sample = timed_alone(call, inputs, clock)
+        beside_ns.append(clock.now_ns() - start_ns - sample.ns - sample.read_ns)
+    if _is_longer(min(beside_ns), loop):
+        raise _beside(call, loop, "work between two calls", statistics.median(beside_ns))
 
 
 def _is_longer(beside_ns: float, loop: Loop, call_ns: float = 0.0) -> bool:

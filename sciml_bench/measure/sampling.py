@@ -120,6 +120,11 @@ def timed(call: Call, varied: Varied, clock: Clock) -> tuple[Any, Sample]:
     return _read(call, _run(call, call.prepare(varied), clock), clock)
 
 
+def timed_alone(call: Call, inputs: Any, clock: Clock) -> Sample:
+    """Run one call on prepared inputs, and read its result. Raises what the program raises."""
+    return _read(call, _run(call, inputs, clock), clock)[1]
+
+
 class _Done(NamedTuple):
     """A call that has ended: when it started and ended, and its output, which is to be read."""
 
@@ -159,7 +164,7 @@ class Loop:
     """Samples of a loop of calls; ``truncated`` when the time limit cut it before its minimum count.
 
     ``prepare_ns`` are the times in which its inputs were prepared; ``answers`` are outputs to be checked. Its batches
-    took ``wall_ns``, and ``busy_ns`` of processor time.
+    took ``wall_ns``, and ``busy_ns`` of processor time. In ``beside_ns`` neither a call ran nor an output was read.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -168,6 +173,7 @@ class Loop:
     answers: Answers | None = None
     wall_ns: int = 0
     busy_ns: int = 0
+    beside_ns: int = 0
 
     @classmethod
     def checked(cls) -> Loop:
@@ -246,6 +252,7 @@ class Loop:
     def _batch(self, call: Call, inputs: list[tuple[Varied, Any]], clock: Clock) -> None:
         """Run all, then read all; if one raises, the samples before it are kept."""
         done: list[_Done] = []
+        first = len(self.samples)
         start_ns, start_busy_ns = clock.now_ns(), clock.busy_ns()
         try:
             for _, item in inputs:
@@ -259,6 +266,8 @@ class Loop:
                 self.samples.append(sample)
                 if self.answers is not None:
                     self.answers.offer(varied, result, call.numbers)
+            counted_ns = sum(sample.ns + sample.read_ns for sample in self.samples[first:])
+            self.beside_ns += clock.now_ns() - start_ns - counted_ns
 
 
 TRANSFERS = 5

@@ -61,6 +61,12 @@ def unsealed(data: dict[str, Any], line: bytes) -> bool | None:
     return hashlib.sha256(body + b"}").hexdigest().encode() + b'"}' == checksum
 
 
+def is_changed(line: bytes) -> bool:
+    """Return whether a line with a checksum is not as it was written."""
+    start = f',"{_SEAL}":"'.encode()
+    return start in line and unsealed({_SEAL: ""}, line) is False
+
+
 def append_line(path: Path, line: str) -> None:
     """Append one line and wait until it is on the disk.
 

@@ -143,11 +143,12 @@ class Record(Measurement, Placement):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Record:
-        """Inverse of :meth:`to_json`. ``ValueError`` if the text is not a record."""
+        """Inverse of :meth:`to_json`. ``ValueError`` if the text is not a record, or not as it was written."""
         data = parse(text)
         if not isinstance(data, dict):
             raise ValueError("not a record: not a JSON object")
-        unsealed(data, text.encode() if isinstance(text, str) else text)
+        if unsealed(data, text.encode() if isinstance(text, str) else text) is False:
+            raise ValueError("its checksum is another one: it was changed after it was written")
         return cls.from_dict(data)
 
 

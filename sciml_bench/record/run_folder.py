@@ -17,6 +17,7 @@ from sciml_bench.record.codec import parse
 from sciml_bench.record.jsonl import (
     DamagedLine,
     append_line,
+    is_changed,
     is_special,
     mend_end,
     numbered_lines,
@@ -178,7 +179,7 @@ class Run:
         for _, line in numbered_lines(self.records_path):
             try:
                 data = parse(line)
-                if data["outcome"] == Outcome.OK or not redo_failed:
+                if not is_changed(line) and (data["outcome"] == Outcome.OK or not redo_failed):
                     done.add((data["cell_id"], data["block"]))
             except (ValueError, KeyError, TypeError):
                 # Named by line when the records are read; here it only means that the cell is measured again.

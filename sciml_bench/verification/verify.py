@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.verification import records, truth, whole_run
+from sciml_bench.verification.changed import Changed, Times, times_of
 from sciml_bench.verification.evidence import Intent, Line, read_lines
 from sciml_bench.verification.known_problem import Known, known_problems
 from sciml_bench.verification.rules import Rule, Severity, edition
@@ -80,6 +81,8 @@ class _Findings:
     breaches: list[Breach] = field(default_factory=list[Breach])
     unchecked: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     sealed: bool = False
+    changed: dict[int, Changed] = field(default_factory=dict[int, Changed])
+    times: dict[str, list[Times]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, rule: str, line: int | None, label: str, found: str) -> None:
         self.breaches.append(Breach(edition().rules[rule], line, label, found))
@@ -105,13 +108,17 @@ class _Findings:
             self.add("lines", line.number, line.label, f"a field has an impossible value: {error}")
             return None
         self.seen.append(seen)
+        if line.checksum is False:
+            self.changed[line.number] = Changed(record.cell_id, line.label, times_of(record))
+            return None
+        self.times[record.cell_id].append(times_of(record))
         return record
 
     def _look_at_checksum(self, line: Line) -> None:
         self.sealed |= line.checksum is not None
         if line.checksum is False:
-            self.add("changed", line.number, line.label, "its checksum is another one")
-        elif line.checksum is None and self.sealed:
+            return
+        if line.checksum is None and self.sealed:
             self.add("changed", line.number, line.label, "it has no checksum, and a line before it has one")
         elif line.checksum is None:
             # Written before records had one, or taken away.
@@ -119,6 +126,8 @@ class _Findings:
 
     def look_at_run(self) -> None:
         """Judge the records together."""
+        for line, changed in self.changed.items():
+            self.add("changed", line, changed.label, f"its checksum is another one, {changed.against(self.times)}")
         labels = {item.line: item.label for item in self.seen}
         for rule, check in whole_run.CHECKS.items():
             for line, found in check(self.seen, self.intent):
@@ -165,11 +174,16 @@ def verify(
     return Verification(
         edition=edition().name,
         judged=tuple(_judged(findings)),
-        breaches=tuple(sorted(findings.breaches, key=lambda breach: (breach.line or 0, not breach.invalid))),
+        breaches=tuple(sorted(findings.breaches, key=_place)),
         unchecked=dict(findings.unchecked),
         cell_tally=sum_of_cells,
         comparable=plan["profile"]["comparable"],
     )
+
+
+def _place(breach: Breach) -> tuple[int, bool, bool]:
+    """By lines; a change by hand first, which other breaches may follow from."""
+    return breach.line or 0, not breach.invalid, breach.rule.id != "changed"
 
 
 def verify_run(run: Run) -> Verification:

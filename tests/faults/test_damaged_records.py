@@ -15,6 +15,8 @@ from sciml_bench.cli import exit_codes
 from sciml_bench.cli.main import main
 
 RUN = Path(__file__).resolve().parents[2] / "results" / "stiff-quick"
+SEALED = RUN.parent / "events-julia"
+COUNTED = "SELECT record_id, rtol, gradient_s FROM points ORDER BY ALL"
 ADAPTER = '"adapter":"scipy"'
 CODES = (exit_codes.OK, exit_codes.CHECK_FAILED, exit_codes.USAGE)
 
@@ -39,6 +41,8 @@ def commands(folder: Path, whole: Path, out: Path) -> list[list[str]]:
         ["compare", str(whole), str(folder)],
         ["export", str(folder), "--to", "csv", "-o", str(out / "samples.csv")],
         ["report", str(folder), "-o", str(out / "report.html")],
+        ["query", "SELECT count(*) FROM cells, points", str(folder)],
+        ["plan", "lotka-volterra", "--adapter", "scipy", "--profile", "smoke", "--out", str(folder.parent)],
     ]
 
 
@@ -60,6 +64,35 @@ def test_a_damaged_line_ends_no_command(small: Path, tmp_path: Path, seed: int, 
     records.write_text("\n".join(lines) + "\n", encoding="utf-8")
     tried(folder, small, tmp_path)
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", [1 / 3, 3])
+def test_changed_times_are_in_no_table(tmp_path: Path, share: float, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "run"
+    shutil.copytree(SEALED, folder, ignore=shutil.ignore_patterns("*.html", "*.png"))
+    records = folder / "records.jsonl"
+    lines = records.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if json.loads(line)["points"][-1]["gradient"]["ns"])
+    record = json.loads(lines[at])
+    for point in record["points"]:
+        point["gradient"]["ns"] = [round(share * ns) for ns in point["gradient"]["ns"]]
+    changed = lines.copy()
+    changed[at] = json.dumps(record, separators=(",", ":"))
+    shown: dict[str, list[str]] = {}
+    for name, kept in {"changed": changed, "without": lines[:at] + lines[at + 1 :]}.items():
+        records.write_text("\n".join(kept) + "\n")
+        shown[name] = []
+        for command in (["show", str(folder), "--json"], ["query", COUNTED, str(folder)]):
+            assert main(command) == exit_codes.OK
+            out, err = capsys.readouterr()
+            shown[name].append(out)
+            assert ("its checksum is another one" in err or "1 line" in err) is (name == "changed"), err
+    assert shown["changed"] == shown["without"]
+    assert main(["verify", str(folder), "--all"]) == exit_codes.CHECK_FAILED
+    records.write_text("\n".join(changed) + "\n")
+    capsys.readouterr()
+    assert main(["verify", str(folder), "--all"]) == exit_codes.CHECK_FAILED
+    assert "times as long as in the" in capsys.readouterr().out
 
 
 NUMBERS = [(name, value) for name in ("error", "scd", "trajectory_error") for value in ("x", [], {"a": 1}, True)]

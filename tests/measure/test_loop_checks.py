@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from stubs import liars
 from stubs.tasks import stub_task
 
 from sciml_bench.host.processes.process import Clock
@@ -17,6 +21,14 @@ from sciml_bench.record.point import PointResult
 from sciml_bench.record.task import Point, Sampling
 
 pytestmark = pytest.mark.usefixtures("fake_time")
+
+
+@pytest.fixture(autouse=True)
+def without_profile() -> Iterator[None]:
+    """Remove the profiler that a program may have set."""
+    before = sys.getprofile()
+    yield
+    sys.setprofile(before)
 
 
 def point_of(program: str, **changes: Any) -> PointResult:
@@ -48,11 +60,14 @@ FAR = "times as long for an input that the program has never seen as the timed o
         ("PreparesTheTightest", "a solve takes 0.001 ms, and preparing its inputs"),
         ("WorksInNextPrepare", "a solve takes 0.001 ms, and preparing the next inputs"),
         ("WorksInReading", "a solve takes 0.001 ms, and reading its output"),
+        ("WorksBetweenCalls", "a solve takes 0.001 ms, and work between two calls 6 ms"),
+        ("TakesAnotherProcessor", "the process began with 1 processor and has 2 after its timed solves"),
     ],
 )
 def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # As a worker, which is pinned, and as after a loop of many calls.
-    monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0}, raising=False)
+    monkeypatch.setattr(liars, "processors", {0})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: liars.processors, raising=False)
     monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
     point = point_of(program)
     assert point.solve.outcome is Outcome.INVALID
@@ -74,7 +89,7 @@ HONEST = [
 
 @pytest.mark.parametrize("program", HONEST)
 def test_honest_programs_pass(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0}, raising=False)
     monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
     assert {half.outcome for half in point_of(program).halves.values()} == {Outcome.OK}
 
@@ -107,7 +122,7 @@ def test_calls_that_differ_every_time_are_not_invalid_by_chance() -> None:
 
 
 def test_processors_are_not_counted_where_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_checks.os, "sched_getaffinity", lambda _pid: {0, 1}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1}, raising=False)
     assert point_of("UsesTwoProcessors").solve.outcome is Outcome.OK
 
 

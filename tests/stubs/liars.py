@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import sys
 import time
 from typing import Any
 
@@ -152,6 +153,39 @@ class WorksInReading(Works):
 
     def read_gradient(self, output: Any) -> Any:
         return super().read_gradient(super().gradient(output))
+
+
+class WorksBetweenCalls(Works):
+    """Does its work when a profiler tells that the clock was read after a call."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.owed: list[tuple[float, Any, Any]] = []
+        sys.setprofile(self.look)
+
+    def look(self, frame: Any, event: str, _value: Any) -> None:
+        if event == "return" and frame.f_code.co_name == "now_ns" and self.owed:
+            rtol, output, result = self.owed.pop()
+            self.work(rtol)
+            output[:] = result
+
+    def solve(self, inputs: Any) -> Any:
+        result = np.asarray(Decay.solve(self, inputs))
+        output = np.zeros_like(result)
+        self.owed.append((inputs[1], output, result))
+        return output
+
+
+processors = {0}
+"""The processors of a worker that :class:`TakesAnotherProcessor` widens."""
+
+
+class TakesAnotherProcessor(Works):
+    """Gives itself another processor in its calls, so that what runs beside them has one."""
+
+    def work(self, rtol: float) -> None:
+        processors.add(1)
+        super().work(rtol)
 
 
 class PreparesSlowly(Works):

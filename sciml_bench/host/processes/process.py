@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ class Clock:
         # Bound before an adapter is imported, which might replace the function of the module.
         self._count_ns = time.perf_counter_ns
         self._count_busy_ns = time.process_time_ns
+        #: The number of processors that this process may use when it begins; ``None`` if that is not known.
+        self.processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
 
     def now_ns(self) -> int:
         """Nanoseconds on a clock that is the same for all processes of the machine until it is stopped first."""
