@@ -11,11 +11,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import EntryPoint
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
-from sciml_bench.adapters.base import Adapter, Method
+from sciml_bench.adapters.base import Adapter, Method, Recipe
+from sciml_bench.errors import UsageError
+from sciml_bench.record.text import printable
+
+T = TypeVar("T")
 
 LIMIT_S = 30.0
 """Long enough to import a framework from a cold disk."""
@@ -59,7 +65,7 @@ def failure(point: EntryPoint) -> str:
     if code < 0:
         return f"its import was ended by signal {-code} ({signal.strsignal(-code) or 'of the system'})"
     if code:
-        return next(reversed(complaint), f"its import exits with code {code}")
+        return printable(next(reversed(complaint), f"its import exits with code {code}"))
     return "" if _LOADED in said else "its import exits"
 
 
@@ -94,24 +100,74 @@ def _are_texts(values: Any, kind: type) -> bool:
 
 def guarded(declared: Adapter) -> Adapter:
     """A declaration whose functions never end the command: one that fails refuses its own adapter."""
+    broken: list[str] = []
+
+    def tried(name: str, otherwise: T, check: Callable[[Any], str], *given: Any) -> T:
+        """The answer of a function; ``otherwise`` if it fails, or answers with another type."""
+        try:
+            answer: Any = getattr(declared, name)(*given)
+            if not (wrong := check(answer)):
+                return answer
+        except (Exception, SystemExit) as error:
+            wrong = f"ends with {type(error).__name__}: {error}"
+        broken.append(f"the adapter's own {name}() {printable(wrong)}")
+        return otherwise
+
+    def table(name: str) -> dict[str, str]:
+        return dict(tried(name, dict[str, str](), _no_texts))
 
     def lacking() -> str | None:
-        try:
-            return declared.lacking()
-        except (Exception, SystemExit) as error:
-            return _ended("lacking", error)
+        said = tried("lacking", None, _no_reason)
+        # These are called when processes are about to start, where nothing can be refused any more.
+        for name in ("variables", "locks"):
+            table(name)
+        return broken[0] if broken else said
 
     def refusal(cell: Any, facts: Any) -> str | None:
-        try:
-            return declared.refusal(cell, facts)
-        except (Exception, SystemExit) as error:
-            return _ended("refusal", error)
+        said = tried("refusal", None, _no_reason, cell, facts)
+        return broken[0] if broken else said
 
-    return dataclasses.replace(declared, lacking=lacking, refusal=refusal)
+    def recipes(facts: Any) -> tuple[Recipe, ...]:
+        return tried("recipes", (), _no_recipes, facts)
+
+    def unmet(environment: str, releases: Sequence[str]) -> str:
+        said = tried("unmet", "", _no_reason, environment, releases)
+        return broken[0] if broken else said
+
+    def environment(name: str) -> Adapter:
+        found = tried("environment", None, _no_adapter, name)
+        if found is None:
+            raise UsageError(broken[-1])
+        return guarded(found)
+
+    return dataclasses.replace(
+        declared,
+        lacking=lacking,
+        refusal=refusal,
+        recipes=recipes,
+        variables=partial(table, "variables"),
+        locks=partial(table, "locks"),
+        unmet=declared.unmet and unmet,
+        environment=declared.environment and environment,
+    )
 
 
-def _ended(name: str, error: BaseException) -> str:
-    return f"the adapter's own {name}() ends with {type(error).__name__}: {error}"
+def _no_reason(answer: Any) -> str:
+    return "" if answer is None or isinstance(answer, str) else "returns no text"
+
+
+def _no_texts(answer: Any) -> str:
+    is_table = isinstance(answer, Mapping) and _are_texts(dict(answer), dict)
+    return "" if is_table and _are_texts([*dict(answer).values()], list) else "returns no dict of texts"
+
+
+def _no_recipes(answer: Any) -> str:
+    are_recipes = isinstance(answer, tuple) and all(isinstance(each, Recipe) for each in answer)
+    return "" if are_recipes else "returns no tuple of Recipe"
+
+
+def _no_adapter(answer: Any) -> str:
+    return "" if isinstance(answer, Adapter) else "returns no Adapter"
 
 
 def _lines(file: BinaryIO) -> list[str]:

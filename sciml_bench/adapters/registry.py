@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +22,7 @@ from sciml_bench.adapters.environments import in_environment
 from sciml_bench.errors import UsageError
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.task import AT, WARM
+from sciml_bench.record.text import printable
 
 GROUP = "sciml_bench.adapters"
 
@@ -50,11 +51,15 @@ BUILT_IN = {
 
 @dataclass(frozen=True)
 class LoadError:
-    """A declared adapter that cannot be used: its name, its source, and the error."""
+    """A declared adapter that cannot be used: its name, its source, and the error, in printable characters."""
 
     name: str
     origin: str
     message: str
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, printable(getattr(self, each.name)))
 
 
 CURED_BY = "; run: "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
 
 from sciml_bench.analysis.process_pool import process_pool
-from sciml_bench.record.jsonl import numbered_lines, store_error
+from sciml_bench.record.jsonl import LONGEST_LINE_BYTES, bounded_lines, numbered_lines, store_error
 
 Item = TypeVar("Item")
 
@@ -50,10 +49,12 @@ def pieces(path: Path, size: int = _PIECE_BYTES) -> Iterator[Piece]:
     try:
         with path.open("rb") as file:
             while block := file.read(size):
-                block += file.readline()
-                yield Piece(start, len(block), line)
-                start += len(block)
-                line += block.count(b"\n")
+                lines, rest = block.count(b"\n"), b""
+                while not rest.endswith(b"\n") and (rest := file.readline(LONGEST_LINE_BYTES)):
+                    lines += rest.endswith(b"\n")
+                end = file.tell()
+                yield Piece(start, end - start, line)
+                start, line = end, line + lines
     except OSError as error:
         raise store_error("read", path, error) from error
 
@@ -66,8 +67,6 @@ def _lines(path: Path, piece: Piece) -> Iterable[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
             file.seek(piece.start)
-            block = file.read(piece.size)
+            yield from enumerate(bounded_lines(file, piece.start + piece.size), start=piece.first_line)
     except OSError as error:
         raise store_error("read", path, error) from error
-    # Not splitlines, for which other characters end a line, too.
-    return enumerate(BytesIO(block), start=piece.first_line)

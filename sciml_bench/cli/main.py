@@ -21,6 +21,7 @@ import click
 from sciml_bench import __version__
 from sciml_bench.cli import exit_codes
 from sciml_bench.errors import ProblemWarning, SciMLBenchError
+from sciml_bench.record.text import printable
 
 # Name → where the command is, and its line in the help, which is printed without importing it.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -157,7 +158,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_place: Any) -> None:
     said = f"{message}" if issubclass(category, ProblemWarning) else f"{category.__name__}: {message}"
-    click.echo(f"warning: {said}", err=True)
+    _complain(f"warning: {said}")
+
+
+def _complain(text: str) -> None:
+    """Print a message on standard error: it may quote a stranger's file, folder or package."""
+    click.echo(printable(text), err=True)
 
 
 def _carry_out(words: list[str]) -> int:
@@ -173,7 +179,7 @@ def _carry_out(words: list[str]) -> int:
     except SciMLBenchError as error:
         if words[0] == "--debug":
             raise
-        click.echo(f"ERROR: {error}", err=True)
+        _complain(f"ERROR: {error}")
         return exit_codes.USAGE
     except BrokenPipeError:
         # The reader went away (`sciml-bench show … | head`); Python would complain again while flushing at exit.
@@ -206,7 +212,7 @@ def _click_failure(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return exit_codes.USAGE
-    click.echo(f"ERROR: {error.format_message()}", err=True)
+    _complain(f"ERROR: {error.format_message()}")
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(f"See `{error.ctx.command_path} --help`.", err=True)
     return error.exit_code

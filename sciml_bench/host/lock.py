@@ -15,6 +15,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from sciml_bench.errors import EngineError
+from sciml_bench.record.jsonl import is_special
 from sciml_bench.record.text import printable
 
 _READABLE_BY_ALL = 0o666
@@ -112,7 +113,8 @@ def _write(path: Path, label: str | None) -> None:
         note = json.dumps({"pid": os.getpid(), "since": since, "label": label})
     # Not created here: in a shared folder the kernel may refuse that for another user's file, and it exists.
     with suppress(OSError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        # Another user may have put a link or a pipe there.
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             os.write(descriptor, note.encode())
         finally:
@@ -127,6 +129,8 @@ def _holder(path: Path) -> str:
 def _note(path: Path) -> Mapping[str, Any] | None:
     try:
         # Any user of the host can write this file.
+        if is_special(path):
+            return None
         with path.open("rb") as file:
             note = json.loads(file.read(4096))
         return {"label": str(note["label"]), "pid": int(note["pid"]), "since": str(note["since"])}

@@ -28,6 +28,7 @@ from sciml_bench.models.forward import EXTENDED, losses, outputs
 from sciml_bench.models.model import Model
 from sciml_bench.models.samples import load_samples
 from sciml_bench.record import model_task
+from sciml_bench.record.codec import parse
 from sciml_bench.record.model_task import ModelTruth
 
 SCHEMA = 1
@@ -163,7 +164,7 @@ def stored(model: Model) -> ModelTruth | None:
     if not path.is_file():
         return None
     try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = parse(path.read_text(encoding="utf-8"))
         stale = data["spec_hash"] != model.spec_hash
         truth = ModelTruth(
             kind=data["kind"],
@@ -173,7 +174,7 @@ def stored(model: Model) -> ModelTruth | None:
             direction_seed=data["direction_seed"],
             slope_digits=data["slope_digits"],
         )
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise StoreError(f"{path} is not a reference of a model: {error!r}; {_again(model)}") from None
     if stale or len(truth.losses) < model.batches[-1]:
         raise StoreError(f"{path} belongs to another version of {model.name}; {_again(model)}")

@@ -18,6 +18,9 @@ from sciml_bench.record.jsonl import is_special
 from sciml_bench.record.model_task import Slot
 from sciml_bench.spec.initial_weights import rounded
 
+# Numbers of double extended precision, after a header of NumPy's own limit.
+_ENDING, _LARGEST_ITEM_BYTES, _HEADER_BYTES = ".npy", 16, 10_000
+
 # Standard deviation of token and position embeddings: as in GPT-2's code.
 _EMBEDDING_SD = 0.02
 
@@ -63,21 +66,27 @@ def read_weights(path: Path, slots: Iterable[Slot]) -> tuple[float, ...]:
             if not isinstance(arrays, np.lib.npyio.NpzFile):
                 raise ValueError("it is no .npz file")
             return tuple(rounded(np.concatenate([_array(arrays, slot) for slot in slots])).tolist())
-    except (EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except (EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         # A changed byte may ask for a password or an unknown compression, which are RuntimeErrors.
         raise ValueError(f"the archive is damaged: {error}") from error
 
 
 def _array(arrays: np.lib.npyio.NpzFile, slot: Slot) -> np.ndarray:
+    assert arrays.zip is not None
     name = f"{slot.layer}.{slot.role}"
-    if name not in arrays:
-        raise ValueError(f"it has no array '{name}' of shape {slot.shape}")
+    try:
+        # NumPy would also take a member without the ending, which could be another one.
+        member = arrays.zip.getinfo(f"{name}{_ENDING}")
+    except KeyError:
+        raise ValueError(f"it has no array '{name}' of shape {slot.shape}") from None
+    if member.file_size > _LARGEST_ITEM_BYTES * slot.size + _HEADER_BYTES:
+        raise ValueError(f"the array '{name}' unpacks to {member.file_size} bytes, too many for shape {slot.shape}")
     shape, dtype = _header(arrays, name)
     if dtype.kind not in "fiu":
         raise ValueError(f"the array '{name}' is of type {dtype}, not one of numbers")
     if shape != slot.shape:
         raise ValueError(f"the array '{name}' has shape {shape}, the model needs {slot.shape}")
-    array = arrays[name]
+    array = arrays[f"{name}{_ENDING}"]
     with np.errstate(over="ignore"):
         fits = np.all(np.isfinite(array.astype(np.float32)))
     if not fits:
@@ -88,7 +97,7 @@ def _array(arrays: np.lib.npyio.NpzFile, slot: Slot) -> np.ndarray:
 def _header(arrays: np.lib.npyio.NpzFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
     """Shape and type of an array as the file says: a small file may say that it holds gigabytes."""
     assert arrays.zip is not None
-    with arrays.zip.open(f"{name}.npy") as file:
+    with arrays.zip.open(f"{name}{_ENDING}") as file:
         version = np.lib.format.read_magic(file)
         read_header = {
             (1, 0): np.lib.format.read_array_header_1_0,

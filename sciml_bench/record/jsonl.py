@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import itertools
 import os
 import shutil
 import tempfile
@@ -125,20 +124,21 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise StoreError(f"{path} is not a regular file: it cannot hold records.")
     try:
         with path.open("rb") as file:
-            for number in itertools.count(1):
-                line = file.readline(LONGEST_LINE_BYTES)
-                if not line:
-                    return
-                whole = line.endswith(b"\n") or len(line) < LONGEST_LINE_BYTES
-                if not whole:
-                    line = line[:_SHOWN_BYTES]
-                    while (rest := file.readline(LONGEST_LINE_BYTES)) and not rest.endswith(b"\n"):
-                        pass
-                yield number, line
+            yield from enumerate(bounded_lines(file), start=1)
     except FileNotFoundError:
         return
     except OSError as error:
         raise store_error("read", path, error) from error
+
+
+def bounded_lines(file: BinaryIO, end: int | None = None) -> Iterator[bytes]:
+    """The lines of an open file, as :func:`numbered_lines` gives them, up to a place in it."""
+    while (end is None or file.tell() < end) and (line := file.readline(LONGEST_LINE_BYTES)):
+        if not line.endswith(b"\n") and len(line) == LONGEST_LINE_BYTES:
+            line = line[:_SHOWN_BYTES]
+            while (rest := file.readline(LONGEST_LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
+        yield line
 
 
 def mend_end(path: Path, is_whole: Callable[[bytes], bool]) -> bytes:

@@ -187,6 +187,9 @@ class Run:
         return done
 
 
+# A plan of ten thousand cells has eight.
+_LARGEST_OBJECT_BYTES = 2**28
+
 _OBJECTS, _LISTS = ("profile", "settings"), ("cells", "problems", "skipped")
 
 
@@ -244,6 +247,8 @@ def read_object(path: Path) -> dict[str, Any]:
     if is_special(path):
         raise StoreError(f"{path} is not a regular file: it cannot hold a run's facts.")
     try:
+        if path.stat().st_size > _LARGEST_OBJECT_BYTES:
+            raise StoreError(f"{path} is larger than {_LARGEST_OBJECT_BYTES >> 20} MiB: it cannot hold a run's facts.")
         data = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise store_error("read", path, error) from error

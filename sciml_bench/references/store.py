@@ -18,6 +18,7 @@ import numpy as np
 
 from sciml_bench import __version__
 from sciml_bench.errors import StoreError
+from sciml_bench.record.codec import parse
 from sciml_bench.references.engine.numbers import decimal
 from sciml_bench.spec.model import Problem
 
@@ -143,11 +144,12 @@ def read(path: Path, problem: Problem) -> StoredReference:
     """
     again = f"Write it again with `sciml-bench reference compute {problem.name}`."
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse(path.read_text(encoding="utf-8"))
         checksum = content.pop(_CHECKSUM)
         schema = content["schema"]
         reference = StoredReference(**content) if schema == SCHEMA else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        shape = None if reference is None else (reference.states, len(reference.solution))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(f"{path}: not a readable reference ({type(error).__name__}: {error}). {again}") from error
     if reference is None:
         raise StoreError(f"{path}: its schema is {schema}, this version reads {SCHEMA}. {again}")
@@ -158,7 +160,7 @@ def read(path: Path, problem: Problem) -> StoredReference:
             f"{path}: it is stale: it belongs to another version of '{problem.name}'"
             f" (spec {reference.spec_hash[:12]}, the file has {problem.spec_hash[:12]}). {again}"
         )
-    if reference.states != list(problem.batch_labels) or len(reference.solution) != len(problem.save_times):
+    if shape != (list(problem.batch_labels), len(problem.save_times)):
         raise StoreError(f"{path}: its shape does not fit '{problem.name}'. {again}")
     return reference
 

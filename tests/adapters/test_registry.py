@@ -135,18 +135,35 @@ def test_a_declaration_with_a_field_of_another_type_is_reported(installed, field
     assert error.message == said
 
 
-@pytest.mark.parametrize("error", ["SystemExit", "ValueError"])
-def test_functions_of_a_declaration_that_fail_refuse_their_own_adapter(installed, error):
-    failing = f"\nimport dataclasses\ndef fails(*_):\n    raise {error}\n"
-    replaced = "ADAPTER = dataclasses.replace(ADAPTER, refusal=fails, lacking=fails)"
-    module = f"failing_{error[:10].lower()}"
+@pytest.mark.parametrize("function", ["lacking", "refusal", "recipes", "variables", "locks", "unmet"])
+@pytest.mark.parametrize("mistake", ["raise SystemExit", "raise ValueError('bad')", "return 3", "return {'a': 3}"])
+def test_a_function_of_a_declaration_that_fails_refuses_its_own_adapter(installed, function, mistake):
+    failing = f"\nimport dataclasses\ndef fails(*_):\n    {mistake}\n"
+    replaced = f"ADAPTER = dataclasses.replace(ADAPTER, {function}=fails)"
+    module = f"failing_{abs(hash((function, mistake)))}"
     source = THIRD_PARTY.format(name="theirs").replace("no_such_module_anywhere", "json") + failing + replaced
     installed("theirs", f"{module}:ADAPTER", **{module: source})
-    theirs, nothing = registry.adapter("theirs"), cast(Any, (None, None))
-    assert "the adapter's own refusal() ends with" in str(theirs.refusal(*nothing))
+    theirs, nothing = registry.adapter("theirs"), cast(Any, None)
+    assert theirs.recipes(nothing) == ()
+    assert (theirs.variables(), theirs.locks()) == ({}, {})
+    if theirs.unmet is not None:
+        theirs.unmet("older", ["json==1"])
+    said = f"the adapter's own {function}() "
+    reasons = [theirs.refusal(nothing, nothing), theirs.lacking(), theirs.refusal(nothing, nothing)]
+    assert all(str(reason).startswith(said) for reason in reasons[1:])
     lacking = registry.missing(theirs)
     assert lacking is not None
-    assert "the adapter's own lacking() ends with" in lacking.reason
+    assert lacking.reason.startswith(said)
+
+
+@pytest.mark.parametrize("mistake", ["raise SystemExit", "return 3"])
+def test_an_environment_that_a_declaration_cannot_give_is_refused(installed, mistake):
+    failing = f"\nimport dataclasses\ndef fails(*_):\n    {mistake}\n"
+    module = f"nowhere_{abs(hash(mistake))}"
+    source = THIRD_PARTY.format(name="theirs") + failing + "ADAPTER = dataclasses.replace(ADAPTER, environment=fails)"
+    installed("theirs", f"{module}:ADAPTER", **{module: source})
+    with pytest.raises(UsageError, match=r"the adapter's own environment\(\) "):
+        registry.adapter("theirs@older")
 
 
 def test_a_declaration_that_hangs_is_reported_and_stops_nobody(installed, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,49 @@ class TestFileOfWeights:
         except ProblemError:
             return
         assert set(found.weights) == {0.5}
+
+    def rewrite(self, folder: Path, texts: dict[str, bytes], without: str = "") -> None:
+        """Put members into the archive as they are."""
+        with zipfile.ZipFile(folder / "weights.npz") as archive:
+            kept = {name: archive.read(name) for name in archive.namelist() if name != without}
+        with zipfile.ZipFile(folder / "weights.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in (kept | texts).items():
+                archive.writestr(name, text)
+
+    def test_a_member_without_its_ending_is_another_one(self, tmp_path: Path) -> None:
+        self.write(tmp_path)
+        bomb = bytes(2**24)
+        self.rewrite(tmp_path, {"dense1.bias": bomb})
+        assert set(self.load(tmp_path).weights) == {0.5}
+        self.rewrite(tmp_path, {"dense1.bias": bomb}, without="dense1.bias.npy")
+        with pytest.raises(ProblemError, match="has no array"):
+            self.load(tmp_path)
+
+    def test_a_member_that_unpacks_to_more_than_its_shape_is_refused(self, tmp_path: Path) -> None:
+        self.write(tmp_path)
+        with zipfile.ZipFile(tmp_path / "weights.npz") as archive:
+            text = archive.read("dense1.bias.npy")
+        self.rewrite(tmp_path, {"dense1.bias.npy": text + bytes(2**24)})
+        with pytest.raises(ProblemError, match="unpacks to 1677"):
+            self.load(tmp_path)
+
+    @pytest.mark.parametrize("kind", ["pipe", "folder", "link"])
+    def test_only_a_file_next_to_the_model_is_read(self, tmp_path: Path, kind: str) -> None:
+        path = tmp_path / "weights.npz"
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            elsewhere = tmp_path / "elsewhere"
+            elsewhere.mkdir()
+            model_folder = tmp_path / "model"
+            model_folder.mkdir()
+            self.write(elsewhere)
+            (model_folder / "weights.npz").symlink_to(elsewhere / "weights.npz")
+            tmp_path = model_folder
+        with pytest.raises(ProblemError, match=r"regular file|link"):
+            self.load(tmp_path)
 
     def test_a_file_that_says_gigabytes_is_refused_before_it_is_read(self, tmp_path: Path) -> None:
         self.write(tmp_path)
