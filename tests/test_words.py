@@ -81,7 +81,7 @@ CEILINGS: dict[str, tuple[int, int, int]] = {
     r"\bas far as\b": (2, 0, 0),
     r"\bfor want of\b|\bfor the sake of\b|\bfor its sake\b": (0, 0, 1),
     r"\b(is|are) (asked|called|looked) for\b|\basked for\b": (2, 0, 1),
-    r"\bof which\b|\bfrom which\b|\bfor which\b": (17, 0, 2),
+    r"\bof which\b|\bfrom which\b|\bfor which\b": (17, 0, 1),
 }
 """For each phrase the most docstrings, messages and comments that may have it; none where it is missing here."""
 

@@ -118,7 +118,7 @@ def guarded(declared: Adapter) -> Adapter:
 
     def lacking() -> str | None:
         said = tried("lacking", None, _no_reason)
-        # These are called when processes are about to start, where nothing can be refused any more.
+        # These are called when processes are about to start, too late for a refusal.
         for name in ("variables", "locks"):
             table(name)
         return broken[0] if broken else said

@@ -106,7 +106,7 @@ def _load(connection: DuckDBPyConnection, question: str, runs: Sequence[Run]) ->
 
 @contextmanager
 def _readable(run: Run) -> Iterator[Path]:
-    """The records' file, or a copy in which each line that was changed, or is too long for DuckDB, is no record."""
+    """The records' file, or a copy without the records that were changed, or are too long for DuckDB."""
     path = run.records_path.resolve()
     if path.stat().st_size < LONGEST_LINE_BYTES and not any(is_changed(line) for _, line in numbered_lines(path)):
         yield path

@@ -90,11 +90,13 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path) -> Run:
-        """An existing run, to read. :class:`StoreError` when the folder is none."""
+        """An existing run, to read. :class:`StoreError` when the folder is none, or its name cannot be printed."""
         if not folder.is_dir():
             raise StoreError(f"no run folder {folder}. `sciml-bench list runs` shows those there are.")
         if not (folder / PLAN).is_file():
             raise StoreError(f"{folder} is not a run: it has no {PLAN}. Give the folder that a run was written to.")
+        if not folder.name.isprintable():
+            raise StoreError(f"the name of {folder} has characters that control a terminal: rename the folder.")
         return cls(folder)
 
     @classmethod

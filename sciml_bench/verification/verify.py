@@ -182,7 +182,7 @@ def verify(
 
 
 def _place(breach: Breach) -> tuple[int, bool, bool]:
-    """By lines; a change by hand first, which other breaches may follow from."""
+    """By lines; a change by hand first, which others may follow."""
     return breach.line or 0, not breach.invalid, breach.rule.id != "changed"
 
 

@@ -43,6 +43,7 @@ PAIRS: list[Sequence[Expr]] = [
     (sympy.Max(A, B) - sympy.Min(A, K), sympy.Abs(A - 2 * B) + sympy.cosh(B) * sympy.sinh(A)),
     (K**A, sympy.tan(A) + sympy.acos(B / 3) + sympy.asin(B / 4) + sympy.cos(A)),
     (S.One, -A),
+    (sympy.sign(A - 2) * B, sympy.sign(B) + A),
 ]
 
 
@@ -68,6 +69,15 @@ def test_values_and_derivatives_are_those_of_sympy(outputs: Sequence[Expr]):
         by_state, by_parameter = segment.pullback(t, y, p, v)
         for value, symbol in zip((*by_state, *by_parameter), (*Y, *P), strict=True):
             assert abs(float(value - exact(at(weighted.diff(symbol), point)))) < 1e-30
+
+
+def test_a_statement_may_be_constant():
+    d = Symbol("d")
+    system = system_of(d * A, d + B, statements=((d, S(3)),))
+    with precision(128):
+        segment = Dynamics(system, S.Zero, S.One).segments()[0]
+        values = segment.rhs(exact(S.Zero), [exact(S(2)), exact(S(5))], [exact(S.One) for _ in P])
+    assert [float(value) for value in values] == [6, 8]
 
 
 def test_statements_are_shared():

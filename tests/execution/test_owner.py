@@ -9,6 +9,7 @@ import sys
 import threading
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stubs.carried import made_plan, new_run, noisy_at, use
@@ -195,3 +196,19 @@ def test_a_run_that_is_being_measured_is_neither_resumed_nor_mended(tmp_path: Pa
     (run.folder / OWNER).unlink()
     assert unfinished(plan, tmp_path, lambda _run: True)[0] is not None
     assert run.records_path.read_bytes() == b""
+
+
+def test_a_session_first_ends_what_dead_ones_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    plan = made_plan()
+    run = Run.create(tmp_path, "test", plan={"hash": plan.hash}, environment={})
+    swept: list[str] = []
+    monkeypatch.setattr("sciml_bench.host.temporary.sweep", lambda: swept.append("folders"))
+    monkeypatch.setattr("sciml_bench.host.processes.strays.sweep", lambda: swept.append("processes"))
+
+    def measured(*_: Any) -> Any:
+        assert swept == ["folders", "processes"]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sciml_bench.execution.session.execute", measured)
+    assert not Session(plan, run, resumed=True).carry_out()
+    assert swept == ["folders", "processes"]
