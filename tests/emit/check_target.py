@@ -48,7 +48,7 @@ RUN = {"jax": run_jax, "torch": run_torch, "tensorflow": run_tensorflow}
 def main(target: str, names: list[str]) -> None:
     """Print the name of every problem and the relative errors of right-hand side, loss, Jacobian and split.
 
-    A name that ends in .toml is a file of the data, any other a problem of the catalog.
+    A name that ends in .toml is a file, of the data if it has no folder, any other a problem of the catalog.
     """
     if target == "jax":
         import jax
