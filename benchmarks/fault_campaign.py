@@ -1,18 +1,19 @@
 """Faults on purpose, and what becomes of them: kills, full disks, damaged records, hostile files, lying adapters.
 
-    python benchmarks/fault_campaign.py                     all of it, about 1100 injections
+    python benchmarks/fault_campaign.py                     all of it, about 1300 injections
     python benchmarks/fault_campaign.py --share 0.1         a tenth of each kind
     python benchmarks/fault_campaign.py kills files         only these kinds
 
-A fault is survived if nothing that was recorded is lost, the command ends by itself, it says in a sentence what is
-wrong, and no adapter that computes nothing is called ok. A fault of another end is printed with its seed, by which it
-is repeated. Exit code 1 if there is one.
+A fault is survived if nothing that was recorded is lost, the command ends and leaves no process behind, it says in a
+sentence what is wrong, no adapter that computes nothing is called ok, and no changed record verifies. A fault of
+another end is printed with its seed, by which it is repeated. Exit code 1 if there is one.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import errno
 import json
 import os
 import random
@@ -25,14 +26,19 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-STORED = ROOT / "results" / "stiff-quick"
+from sciml_bench.references.store import reference_path  # noqa: E402
+from sciml_bench.spec.load import load_problem  # noqa: E402
+
+STORED = ROOT / "results" / "events"
 LIMIT_S, LIMIT_WALL_S, LIMIT_BYTES = 10, 60, 2**30
 # Python does not notice when it writes half a file of byte code.
 VARIABLES = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -99,9 +105,9 @@ def killed(chance: random.Random, folder: Path) -> Fate:
         process = _started(folder)
         with suppress(subprocess.TimeoutExpired):
             process.wait(chance.uniform(0.0, 5.0))
-        process.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]))
+        _hit(process, chance)
         try:
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
             return HUNG, "it did not end after the signal"
@@ -110,7 +116,69 @@ def killed(chance: random.Random, folder: Path) -> Fate:
         if missing := kept - (recorded := _recorded(folder)):
             return LOST, f"records {sorted(missing)}"
         kept = recorded
-    return _finished(folder, kept)
+    fate = _finished(folder, kept)
+    left = [each.pid for each in psutil.process_iter() if _is_in(each, folder)]
+    return (HUNG, f"processes {left} were left behind") if left and fate[0] == SURVIVED else fate
+
+
+def _hit(process: subprocess.Popen[str], chance: random.Random) -> None:
+    """Send a signal to a run, or to a process that it started; a stopped one continues later."""
+    target = psutil.Process(process.pid)
+    with suppress(psutil.Error):
+        below = target.children(recursive=True)
+        if below and chance.random() < 0.5:
+            target = chance.choice(below)
+        name = chance.choice(["KILL", "KILL", "TERM", "HUP", "INT", "QUIT", "STOP"])
+        target.send_signal(signal.Signals[f"SIG{name}"])
+        if name == "STOP":
+            time.sleep(chance.uniform(0.0, 2.0))
+            target.send_signal(signal.SIGCONT)
+
+
+def _is_in(process: psutil.Process, folder: Path) -> bool:
+    with suppress(psutil.Error):
+        return process.is_running() and Path(process.cwd()).is_relative_to(folder)
+    return False
+
+
+FAILING = """
+import os, sys
+name, error, at = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+del sys.argv[1:4]
+real, calls = getattr(os, name), 0
+
+def failing(*given, **options):
+    global calls
+    calls += 1
+    if calls != at:
+        return real(*given, **options)
+    if error:
+        raise OSError(error, os.strerror(error))
+    if name == "write":
+        real(given[0], given[1][: len(given[1]) // 2])
+    os._exit(9)
+
+setattr(os, name, failing)
+from sciml_bench.__main__ import main
+sys.exit(main())
+"""
+
+
+def failing_call(chance: random.Random, folder: Path) -> Fate:
+    """A run one of whose calls for files fails once, or is its last, which writes a half; then it is finished."""
+    (folder / "decay.toml").write_text(DECAY)
+    name = chance.choice(["write", "fsync", "replace", "open", "mkdir", "unlink", "link", "ftruncate"])
+    error = chance.choice([errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EACCES, 0])
+    at = chance.randint(1, 12)
+    process = _started(folder, program=["-c", FAILING, name, str(error), str(at)])
+    try:
+        _, said = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return HUNG, f"os.{name} number {at} fails with {error}"
+    if "Traceback (most recent call last)" in said and "ERROR: " not in said:
+        return TRACEBACK, f"os.{name} number {at} fails with {error}: {said[-300:]}"
+    return _finished(folder, _recorded(folder))
 
 
 def on_a_full_disk(chance: random.Random, folder: Path) -> Fate:
@@ -134,9 +202,11 @@ def on_a_full_disk(chance: random.Random, folder: Path) -> Fate:
     return _finished(folder, _recorded(folder))
 
 
-def _started(folder: Path, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+def _started(
+    folder: Path, before: Callable[[], None] | None = None, program: Sequence[str] = ("-m", "sciml_bench")
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "sciml_bench", *RUN], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        [sys.executable, *program, *RUN], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True, errors="replace", env=VARIABLES, preexec_fn=before,
     )  # fmt: skip
 
@@ -174,7 +244,7 @@ def _finished(folder: Path, kept: set[str]) -> Fate:
 
 
 def damaged_record(chance: random.Random, folder: Path) -> Fate:
-    """A stored run with one damaged record."""
+    """A stored run with one damaged record, which never verifies."""
     from faults.damage import damaged
 
     run = folder / "run"
@@ -185,8 +255,43 @@ def damaged_record(chance: random.Random, folder: Path) -> Fate:
     at = chance.randrange(len(lines))
     lines[at] = damaged(lines[at], chance)
     (run / "records.jsonl").write_text("\n".join(lines) + "\n")
-    command = chance.choice([["show", str(run), "--all"], ["verify", str(run)], ["export", str(run), "--to", "csv"]])
-    return _limited(command, (0, 1, 2))
+    command = chance.choice(
+        [
+            ["show", str(run), "--all"],
+            ["export", str(run), "--to", "csv"],
+            ["report", str(run), "-o", str(folder / "page.html")],
+            ["compare", str(STORED), str(run)],
+            ["query", "SELECT count(*) FROM points, cells", str(run)],
+        ]
+    )
+    fate = _limited(command, (0, 1, 2))
+    if fate[0] != SURVIVED:
+        return fate
+    fate = _limited(["verify", str(run)], (1,))
+    return (WRONG, f"a damaged record verifies: {fate[1]}") if fate[1].startswith("exit code") else fate
+
+
+def hostile_reference(chance: random.Random, folder: Path) -> Fate:
+    """A problem whose stored reference is damaged, or is no file."""
+    path = ROOT / "problems" / "nonstiff" / "lotka-volterra.toml"
+    shutil.copy(path, folder)
+    copy = reference_path(load_problem(folder / path.name))
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(reference_path(load_problem(path)), copy)
+    data = bytearray(copy.read_bytes())
+    match chance.randrange(5):
+        case 0:
+            copy.unlink()
+            os.mkfifo(copy)
+        case 1:
+            copy.write_bytes(b"[" * 10**6)
+        case 2:
+            copy.write_bytes(data[: chance.randrange(len(data))])
+        case _:
+            for _ in range(chance.randint(1, 5)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            copy.write_bytes(data)
+    return _limited(["reference", "show", str(folder / path.name)], (0, 1, 2))
 
 
 def hostile_file(chance: random.Random, folder: Path) -> Fate:
@@ -245,7 +350,7 @@ def _limited(command: list[str], allowed: tuple[int, ...]) -> Fate:
 LIARS = (
     "RemembersWhatIsClose", "RemembersThePoint", "RemembersAndShakes", "ShakesByInput", "Extrapolates",
     "LooseAfterFirst", "TightForTheScored", "ALittleLoose", "SolvesWhilePreparing", "PreparesTheTightest",
-    "WorksInNextPrepare", "WorksInReading",
+    "WorksInNextPrepare", "WorksInReading", "WorksBetweenCalls",
 )  # fmt: skip
 
 
@@ -274,8 +379,10 @@ def lying_adapter(chance: random.Random, _folder: Path) -> Fate:
 KINDS: dict[str, tuple[int, Callable[[random.Random, Path], Fate]]] = {
     "kills": (80, killed),
     "disks": (60, on_a_full_disk),
+    "calls": (100, failing_call),
     "records": (400, damaged_record),
     "files": (500, hostile_file),
+    "references": (100, hostile_reference),
     "liars": (60, lying_adapter),
 }
 
