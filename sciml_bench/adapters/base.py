@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sciml_bench.models.layer import Layer
 
 
+Vector = NDArray[np.float64]
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 Varied = FloatArray | IntArray

@@ -17,9 +17,8 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.casadi import COMPILED, EVENT_OPTIONS, SOLVERS, compiler
 from sciml_bench.adapters.casadi.integration import adjoint, in_turn, slopes, solution
 from sciml_bench.adapters.emitted_source import load_source
@@ -28,7 +27,6 @@ from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
-Vector = NDArray[np.float64]
 MAX_STEPS = 1_000_000
 _OF_SUNDIALS = re.compile(r"\b(CV|IDA)_[A-Z_]+")
 

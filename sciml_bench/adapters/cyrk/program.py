@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import cfunc, njit
-from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Solution
+from sciml_bench.adapters.base import FloatArray, Solution, Vector
 from sciml_bench.adapters.cyrk import METHODS
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
@@ -21,7 +20,6 @@ from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
-Vector = NDArray[np.float64]
 # By name: types are checked also if it is not installed.
 LIBRARY: Any = importlib.import_module("CyRK")
 SIGNATURE: Any = importlib.import_module("CyRK.nb.numba_solver").cyjit_sig

@@ -11,16 +11,14 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.diffsol import CONTROLLED, MATRICES, SMALLEST_STEP, SOLVERS
 from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
-Vector = NDArray[np.float64]
 # By name: types are checked also if it is not installed.
 LIBRARY: Any = importlib.import_module("pydiffsol")
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import cfunc
-from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Solution
+from sciml_bench.adapters.base import FloatArray, Solution, Vector
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
 from sciml_bench.adapters.numba.solves_only import SolvesOnly
@@ -24,7 +23,6 @@ from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
-Vector = NDArray[np.float64]
 # By name: types are checked also if it is not installed.
 LIBRARY: Any = importlib.import_module("numbalsoda")
 SOLVERS = {"lsoda": LIBRARY.lsoda, "dop853": LIBRARY.dop853}

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sciml_bench.adapters.base import Vector
 from sciml_bench.adapters.scipy.layout import Layout
 from sciml_bench.adapters.scipy.newton import Fill
-
-Vector = NDArray[np.float64]
 
 Function = Callable[..., Any]
 

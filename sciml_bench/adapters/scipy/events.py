@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from sciml_bench.adapters.base import Vector
 from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
 from sciml_bench.adapters.scipy.failures import raised, unfinished
 from sciml_bench.adapters.scipy.program import METHODS, Counts, Inputs, SciPyProgram, Solved
@@ -21,8 +21,6 @@ from sciml_bench.adapters.scipy.solve_ivp import counting_steps
 from sciml_bench.adapters.scipy.system import System
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Numbers, Point, Task
-
-Vector = NDArray[np.float64]
 
 
 class EventProgram(SciPyProgram):

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sciml_bench.adapters.base import Vector
 from sciml_bench.adapters.scipy.callbacks import writing
 from sciml_bench.adapters.scipy.layout import Layout, banded_blocks, dense, sparse
 from sciml_bench.adapters.scipy.newton import Fill, point_by_point
@@ -19,8 +19,6 @@ from sciml_bench.adapters.scipy.point_order import Arrangement, arrangement
 from sciml_bench.adapters.scipy.structure import Band, Parameters, Structure, own_band
 from sciml_bench.adapters.scipy.system import EXPLICIT, LSODA, MANY_STATES, SPARSE_FROM, System, Systems, is_narrow
 from sciml_bench.record.task import Numbers
-
-Vector = NDArray[np.float64]
 
 
 def has_fields(source: ModuleType) -> bool:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
+from sciml_bench.adapters.base import Vector
 from sciml_bench.adapters.scipy.structure import Band, Structure
-
-Vector = NDArray[np.float64]
 
 Indices = NDArray[np.int64]
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.scipy.coupling import cheaper
 from sciml_bench.adapters.scipy.failures import raised, unfinished
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from sciml_bench.adapters.numba import CompileTimes
 
 
-Vector = NDArray[np.float64]
 METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
 
 

@@ -12,9 +12,9 @@ from scipy.sparse import csc_matrix, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
+from sciml_bench.adapters.base import Vector
 from sciml_bench.record.task import Numbers
 
-Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Parameters = list[float] | Vector
 

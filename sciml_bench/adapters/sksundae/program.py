@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from sciml_bench.adapters.base import FloatArray, Solution
+from sciml_bench.adapters.base import FloatArray, Solution, Vector
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.numba import CompileTimes
 from sciml_bench.adapters.numba.solves_only import SolvesOnly
@@ -19,7 +18,6 @@ from sciml_bench.adapters.sksundae.solver import part_solver, solve_part
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
-Vector = NDArray[np.float64]
 MAX_STEPS = 1_000_000
 """Between two saved times; what stops making progress ends here."""
 

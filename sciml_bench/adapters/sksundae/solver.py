@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sksundae.cvode import CVODE
 
-Vector = NDArray[np.float64]
+from sciml_bench.adapters.base import Vector
 
 
 def part_solver(
