@@ -123,8 +123,8 @@ def killed(chance: random.Random, folder: Path) -> Fate:
 
 def _hit(process: subprocess.Popen[str], chance: random.Random) -> None:
     """Send a signal to a run, or to a process that it started; a stopped one continues later."""
-    target = psutil.Process(process.pid)
     with suppress(psutil.Error):
+        target = psutil.Process(process.pid)
         below = target.children(recursive=True)
         if below and chance.random() < 0.5:
             target = chance.choice(below)

@@ -118,9 +118,10 @@ def guarded(declared: Adapter) -> Adapter:
 
     def lacking() -> str | None:
         said = tried("lacking", None, _no_reason)
-        # These are called when processes are about to start, too late for a refusal.
-        for name in ("variables", "locks"):
-            table(name)
+        if said is None:
+            # These are called when processes are about to start, too late for a refusal.
+            for name in ("variables", "locks"):
+                table(name)
         return broken[0] if broken else said
 
     def refusal(cell: Any, facts: Any) -> str | None:

@@ -96,7 +96,7 @@ class Run:
         if not (folder / PLAN).is_file():
             raise StoreError(f"{folder} is not a run: it has no {PLAN}. Give the folder that a run was written to.")
         if not folder.name.isprintable():
-            raise StoreError(f"the name of {folder} has characters that control a terminal: rename the folder.")
+            raise StoreError(f"the name of {folder} has characters that cannot be printed: rename the folder.")
         return cls(folder)
 
     @classmethod
@@ -215,11 +215,11 @@ def _is_cell(entry: Mapping[str, Any]) -> bool:
 
 
 def is_record(line: bytes) -> bool:
-    """Return whether a line holds a whole record."""
+    """Return whether a line holds a whole record, also if it was changed since."""
     try:
         Record.from_json(line)
     except ValueError:
-        return False
+        return is_changed(line) and line.endswith(b'"}')
     return True
 
 

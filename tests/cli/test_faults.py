@@ -330,7 +330,7 @@ def test_a_missing_function_is_refused_with_what_to_write(tmp_path: Path, capsys
 def test_a_bad_problem_does_not_stop_a_good_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"good"'))
-    bad.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"bad"').replace('"-y"', '"-sign(y - 1/2)"'))
+    bad.write_text(FIT.partition("[loss]")[0].replace('"fit"', '"bad"').replace('"-y"', '"4*sign(y)*y**2"'))
     words = ["--adapter", "scipy", "--method", "rk45", "--profile", "smoke", "--out", str(tmp_path / "runs")]
     assert main(["run", str(bad), str(good), *words]) in (exit_codes.OK, exit_codes.BROKEN_CELLS)
     run = next((tmp_path / "runs").glob("2*"))

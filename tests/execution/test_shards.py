@@ -23,6 +23,7 @@ from sciml_bench.execution.merge import merge
 from sciml_bench.execution.schedule import remaining
 from sciml_bench.execution.shard import END, Shard, carry_out
 from sciml_bench.planning.plan import Plan
+from sciml_bench.record.jsonl import sealed
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.run_folder import ENVIRONMENTS, Run
 from sciml_bench.record.task import Task
@@ -240,17 +241,25 @@ def test_what_is_not_a_shard_is_refused_by_name(study: Study, tmp_path: Path):
 
 
 def edited_record(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
-    """A forger's edit of the first record, whose file hash is made right again."""
+    """A forger's edit of the first record, whose checksum and file hash are made right again."""
 
     def edit(shard: Path) -> None:
         path = shard / "records.jsonl"
         lines = path.read_text().splitlines()
         data = json.loads(lines[0])
+        del data["sha256"]
         change(data)
-        path.write_text("\n".join([json.dumps(data), *lines[1:]]) + "\n")
+        path.write_text("\n".join([sealed(json.dumps(data)), *lines[1:]]) + "\n")
         seal(shard)
 
     return edit
+
+
+def with_a_changed_time(shard: Path) -> None:
+    """An edit after which only the file's hash is made right again."""
+    path = shard / "records.jsonl"
+    path.write_text(path.read_text().replace('"wall_s":', '"wall_s":1', 1))
+    seal(shard)
 
 
 def seal(shard: Path) -> None:
@@ -284,6 +293,7 @@ def cut_off(shard: Path) -> None:
 
 ATTACKS = {
     "cut off on the way": (cut_off, "changed or cut off"),
+    "a time by hand": (with_a_changed_time, "its checksum is another one"),
     "a record is gone": (without_last_record, "does not hold all records"),
     "a record twice": (with_a_record_twice, "a process twice"),
     "another environment": (with_changed_environment, "another machine or environment"),

@@ -61,7 +61,7 @@ FAR = "times as long for an input that the program has never seen as the timed o
         ("WorksInNextPrepare", "a solve takes 0.001 ms, and preparing the next inputs"),
         ("WorksInReading", "a solve takes 0.001 ms, and reading its output"),
         ("WorksBetweenCalls", "a solve takes 0.001 ms, and work between two calls 6 ms"),
-        ("TakesAnotherProcessor", "the process began with 1 processor and has 2 after its timed solves"),
+        ("TakesAnotherProcessor", "timed solves used 2 processors, and 1 is planned: threads left the planned ones"),
     ],
 )
 def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,24 @@ def test_last_line_that_lacks_only_its_newline_is_kept(tmp_path: Path):
     assert run.records_path.read_bytes() == whole
 
 
+def test_a_line_that_was_changed_is_no_half_line(tmp_path: Path):
+    run = new_run(tmp_path)
+    run.append(stub_record(block=0))
+    line = run.records_path.read_bytes().rstrip(b"\n")
+    for cut in range(1, 90):
+        run.records_path.write_bytes(line[:-cut])
+        Run.resume(run.folder)
+        assert run.records_path.read_bytes() == b""
+    changed = line.replace(b'"block":0', b'"block":1')
+    assert changed != line
+    run.records_path.write_bytes(changed)
+    Run.resume(run.folder)
+    assert run.records_path.read_bytes() == changed + b"\n"
+    damaged: list[DamagedLine] = []
+    assert not list(run.records(damaged.append))
+    assert "its checksum is another one" in damaged[0].reason
+
+
 def test_first_line_that_is_half_written_leaves_no_records(tmp_path: Path):
     run = new_run(tmp_path)
     run.records_path.write_bytes(b'{"schema":1,' + b"x" * 200_000)

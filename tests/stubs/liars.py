@@ -180,8 +180,8 @@ processors = {0}
 """The processors of a worker that :class:`TakesAnotherProcessor` widens."""
 
 
-class TakesAnotherProcessor(Works):
-    """Gives itself another processor in its calls, so that what runs beside them has one."""
+class TakesAnotherProcessor(UsesTwoProcessors):
+    """Gives itself another processor in its calls."""
 
     def work(self, rtol: float) -> None:
         processors.add(1)

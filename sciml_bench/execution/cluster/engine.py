@@ -103,7 +103,7 @@ class ClusterEngine(Engine):
         self._journal.mend()
         self._work: dict[str, _Work] = {}
         self._refused_nodes: dict[str, _Refusal] = {}
-        self._chunk = self.room
+        self._chunk, self._said_refusal = self.room, ""
         self._states: Mapping[str, State] | None = None
         self._asked_s = self._answered_s = float("-inf")
         self._has_submitted = False
@@ -197,11 +197,16 @@ class ClusterEngine(Engine):
         except EngineError as error:
             if len(chunk) > 1:
                 # A site may limit the tasks of a user.
-                self._chunk = len(chunk) // 2
+                self._chunk = 1
                 return 0
             return self._wait_for_acceptance(due, error, on)
         self._journal.add(
-            Submitted(self.name, time.time(), {work.unit.id: name for work, name in zip(chunk, names, strict=True)})
+            Submitted(
+                self.name,
+                time.time(),
+                {work.unit.id: name for work, name in zip(chunk, names, strict=True)},
+                {work.unit.id: len(tasks.get(work.unit.id, ())) for work in chunk},
+            )
         )
         for work, name in zip(chunk, names, strict=True):
             work.task, work.earlier = name, len(tasks.get(work.unit.id, ()))
@@ -220,7 +225,9 @@ class ClusterEngine(Engine):
         now_s = self._clock.now_s()
         if self._refusing_since_s is None:
             self._refusing_since_s = now_s
-            self._say(f"{counted(len(due), 'task')} not accepted: {error} They are submitted again")
+            if str(error) != self._said_refusal:
+                self._said_refusal = str(error)
+                self._say(f"{counted(len(due), 'task')} not accepted: {error} They are submitted again")
         if any(work.task for work in self._work.values()):
             # The end of these may make room.
             self._refusing_since_s = now_s
@@ -273,8 +280,7 @@ class ClusterEngine(Engine):
         if now_s - work.held_since_s < _UNREACHABLE_S:
             return False
         self._end([work])
-        self._lose(work, f"its scheduler does not start it: it says {state.word}", on)
-        return True
+        return self._fail(work, f"its scheduler does not start it: it says {state.word}", on)
 
     def _look_at_silent(
         self, work: _Work, folders: Sequence[TaskFolder], state: State | None, silent_s: float, on: EventCallback
@@ -308,8 +314,8 @@ class ClusterEngine(Engine):
 
     def _take(self, work: _Work, task: TaskFolder, on: EventCallback) -> bool:
         """Take the records of a task into the run; returns whether that ended the unit."""
+        write_unit(work.unit, self._run.folder / UNITS)
         try:
-            write_unit(work.unit, self._run.folder / UNITS)
             shard = Shard.open(task.shard_path)
             records = checked_records(self._run, shard)
             if not work.known <= {record.record_id for record in records}:
@@ -318,9 +324,13 @@ class ClusterEngine(Engine):
         except StoreError as error:
             now_s = self._clock.now_s()
             work.unreadable_since_s = work.unreadable_since_s or now_s
-            if isinstance(error.__cause__, OSError):
+            unreadable_s = now_s - work.unreadable_since_s
+            if isinstance(error.__cause__, FileNotFoundError | PermissionError) and unreadable_s >= _ENDING_S:
+                # The names of new files need not be everywhere at once; this is damage.
+                pass
+            elif isinstance(error.__cause__, OSError):
                 # A file system that fails for a while: the shard stays.
-                if now_s - work.unreadable_since_s < _UNREACHABLE_S:
+                if unreadable_s < _UNREACHABLE_S:
                     return False
                 self._lose(work, f"it is measured, and cannot be read: {error}", on)
                 return True

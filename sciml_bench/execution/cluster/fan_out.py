@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from sciml_bench.execution.cluster.dask import RESOURCE, START, connected, worke
 from sciml_bench.record.text import printable
 
 _MOST_CHARACTERS = 65_536
-_POLL_S, _ALONE_S = 0.5, 600.0
+_POLL_S, _ALONE_S = 2.0, 600.0
 _COMMAND = """import sys
 from sciml_bench.__main__ import main
 from sciml_bench.host.processes.parent import end_with_parent
@@ -57,7 +56,7 @@ def fan_out(
         names = {
             client.submit(_carried_out, list(words), str(folder), **options): name for name, words in commands.items()
         }
-        for future in _as_they_end(client, list(names), address):
+        for future in _as_they_end(client, list(names), address, RESOURCE if measures else None):
             name = names[future]
             if future.status == "finished":
                 code, output = future.result()
@@ -68,14 +67,14 @@ def fan_out(
         client.close()
 
 
-def _as_they_end(client: Any, futures: list[Any], address: str) -> Iterator[Any]:
-    """Futures as they end. :class:`EngineError` if there has been no worker for ten minutes."""
+def _as_they_end(client: Any, futures: list[Any], address: str, resource: str | None) -> Iterator[Any]:
+    """Futures as they end. :class:`EngineError` if there has been no worker for them for ten minutes."""
     alone_s = 0.0
     while futures:
         ended = [future for future in futures if future.done()]
         yield from ended
         futures = [future for future in futures if future not in ended]
-        if ended or workers_of(client):
+        if ended or workers_of(client, resource):
             alone_s = 0.0
         elif alone_s > _ALONE_S:
             raise EngineError(
@@ -102,5 +101,5 @@ def _carried_out(words: Sequence[str], folder: str) -> tuple[int, str]:
     )
     output = done.stdout[-_MOST_CHARACTERS:]
     if done.returncode < 0:
-        return 1, f"{output}it was ended by {signal.Signals(-done.returncode).name}\n"
+        return 1, f"{output.rstrip()}\nit was ended by signal {-done.returncode}\n".lstrip()
     return done.returncode, output

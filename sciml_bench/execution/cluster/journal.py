@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,20 +17,22 @@ _NAME = "submitted.jsonl"
 class Submitted:
     """Tasks that were submitted together: the scheduler, the time in Unix seconds, and the name of each unit's task.
 
-    ``lost`` are units that are submitted no more, with the reasons.
+    ``earlier`` is how many tasks of each unit had begun by then. ``lost`` are units that are not submitted again, with
+    the reasons.
     """
 
     scheduler: str
     at_s: float
     tasks: dict[str, str] = field(default_factory=dict[str, str])
+    earlier: dict[str, int] = field(default_factory=dict[str, int])
     lost: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass
-class Submissions:
-    """The submissions of a unit: how many, and the reason of a lost one, otherwise empty."""
+class LastSubmission:
+    """The last submission of a unit: how many of its tasks had begun, and the reason of a lost one, otherwise empty."""
 
-    count: int = 0
+    earlier: int = 0
     lost: str = ""
 
 
@@ -58,15 +59,14 @@ class Journal:
             found |= {unit: task if known else "" for unit, task in submitted.tasks.items()}
         return found
 
-    def submissions(self) -> Mapping[str, Submissions]:
-        """The submissions of each unit."""
-        found: defaultdict[str, Submissions] = defaultdict(Submissions)
+    def last_submissions(self) -> Mapping[str, LastSubmission]:
+        """The last submission of each unit."""
+        found: dict[str, LastSubmission] = {}
         for submitted in self._lines():
             for unit in submitted.tasks:
-                found[unit].count += 1
-                found[unit].lost = ""
+                found[unit] = LastSubmission(submitted.earlier.get(unit, 0))
             for unit, reason in submitted.lost.items():
-                found[unit].lost = reason
+                found.setdefault(unit, LastSubmission()).lost = reason
         return found
 
     def _lines(self) -> Iterator[Submitted]:

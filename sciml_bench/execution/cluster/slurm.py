@@ -42,7 +42,7 @@ _PHASES = {
 # Reasons of tasks in the queue that never start; others pass.
 _HELD = re.compile(
     r"PartitionTimeLimit|PartitionNodeLimit|JobHeldAdmin|.*[Hh]eld\b|BadConstraints|Invalid(Account|QOS)|JobHoldMaxRequeue|"
-    r"(Assoc|QOS)MaxWall|(Account|QOS)NotAllowed|DependencyNeverSatisfied"
+    r"(Assoc|QOS)Max\w*PerJob|(Assoc|QOS)Min|PartitionConfig|(Account|QOS)NotAllowed|DependencyNeverSatisfied"
 )
 _MINUTES = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<first>\d+):)?(?:(?P<second>\d+):)?(?P<last>\d+)")
 # Slurm's own default, where a site does not say.
@@ -91,22 +91,24 @@ class Slurm(Scheduler):
                 self.room = max(1, int(value) - 1)
         partitions = [line.strip().partition("|")[::2] for line in _output("sinfo", "-h", "-o", "%P|%l").splitlines()]
         limit_of = {name.rstrip("*"): limit for name, limit in partitions}
-        default = next((name.rstrip("*") for name, _ in partitions if name.endswith("*")), "")
-        name = self._options.partition or default
-        if self._options.partition is not None and name not in limit_of:
+        # Without the option a site may choose another one than its default.
+        names = self._options.partition.split(",") if self._options.partition else []
+        if unknown := [name for name in names if name not in limit_of]:
             raise EngineError(
-                f"this cluster has no partition {name!r}: give --partition one of "
+                f"this cluster has no partition {unknown[0]!r}: give --partition one of "
                 f"{', '.join(map(printable, sorted(limit_of)))}."
             )
-        limit_min = minutes(limit_of.get(name, ""))
+        limit_min = max((minutes(limit_of[name]) for name in names), default=math.inf)
         if self._options.time_min > limit_min:
             raise EngineError(
-                f"the partition {printable(name)} ends tasks after {limit_min:g} min, and a block may take "
+                f"the partition {printable(','.join(names))} ends tasks after {limit_min:g} min, and a block may take "
                 f"{self._options.time_min} min: give --time {limit_min:g}min, or another --partition."
             )
 
     def submit(self, orders: Sequence[Order], without: Sequence[str] = (), active: Sequence[str] = ()) -> list[str]:
-        executor = self._executor(without, active)
+        # Slurm limits the nodes of one array only: the next one waits, if both together may take more.
+        nodes = self._options.nodes
+        executor = self._executor(without, active if nodes and len(active) + len(orders) > nodes else ())
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
         try:
@@ -140,7 +142,7 @@ class Slurm(Scheduler):
     def close(self) -> None:
         pass
 
-    def _executor(self, without: Sequence[str], active: Sequence[str]) -> submitit.SlurmExecutor:
+    def _executor(self, without: Sequence[str], after: Sequence[str]) -> submitit.SlurmExecutor:
         try:
             import submitit
         except ImportError:
@@ -151,9 +153,8 @@ class Slurm(Scheduler):
         except RuntimeError:
             raise EngineError("srun is not here: run this on a login node of the cluster.") from None
         options = self._options
-        arrays = sorted({task.partition("_")[0] for task in active})
-        # Slurm limits the nodes of one array only: the next one waits.
-        after = {"dependency": f"afterany:{':'.join(arrays)}"} if options.nodes and arrays else {}
+        arrays = sorted({task.partition("_")[0] for task in after})
+        dependency = {"dependency": f"afterany:{':'.join(arrays)}"} if arrays else {}
         executor.update_parameters(
             job_name="sciml-bench",
             time=options.time_min,
@@ -167,7 +168,7 @@ class Slurm(Scheduler):
             # A step would get one processor of the node; the batch script has them all.
             use_srun=False,
             stderr_to_stdout=True,
-            additional_parameters={"requeue": True, **after},
+            additional_parameters={"requeue": True, **dependency},
         )
         return executor
 

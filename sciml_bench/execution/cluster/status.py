@@ -12,7 +12,7 @@ from typing import Any
 
 from sciml_bench.engine.files import UNITS
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.execution.cluster.journal import Journal, Submissions
+from sciml_bench.execution.cluster.journal import Journal, LastSubmission
 from sciml_bench.execution.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
 from sciml_bench.execution.shard import end_of
 from sciml_bench.record.jsonl import store_error
@@ -94,8 +94,8 @@ def status(run: Path, plan: Mapping[str, Any] | None = None) -> Status:
         raise store_error("read", run / UNITS, error) from error
     if not units:
         raise UsageError(f"{run} has no units: only runs on a cluster, and by --engine files, have them.")
-    submissions, tasks = Journal(run).submissions(), tasks_of(run / TASKS)
-    of_units = tuple(_of_unit(unit, submissions.get(unit, Submissions()), tasks.get(unit, ())) for unit in units)
+    submissions, tasks = Journal(run).last_submissions(), tasks_of(run / TASKS)
+    of_units = tuple(_of_unit(unit, submissions.get(unit), tasks.get(unit, ())) for unit in units)
     return Status(of_units, _planned(plan or {}))
 
 
@@ -145,11 +145,11 @@ def _planned(plan: Mapping[str, Any]) -> int:
         return 0
 
 
-def _of_unit(unit: str, submissions: Submissions, tasks: Sequence[TaskFolder]) -> UnitStatus:
-    if not tasks and not submissions.lost:
-        return UnitStatus(unit, Progress.WAITING if submissions.count else Progress.WRITTEN)
+def _of_unit(unit: str, last: LastSubmission | None, tasks: Sequence[TaskFolder]) -> UnitStatus:
+    lost = last.lost if last else ""
     if not tasks:
-        return UnitStatus(unit, Progress.FAILED, message=printable(submissions.lost))
+        progress = Progress.FAILED if lost else Progress.WAITING if last else Progress.WRITTEN
+        return UnitStatus(unit, progress, message=printable(lost))
     measured = next((task for task in tasks if task.is_measured), None)
     alive = next((task for task in tasks if task.is_alive), None)
     task = measured or alive or tasks[-1]
@@ -158,9 +158,9 @@ def _of_unit(unit: str, submissions: Submissions, tasks: Sequence[TaskFolder]) -
         progress, seconds, message = Progress.MEASURED, end.took_s if end else None, _disturbances(measured)
     elif alive is not None:
         progress, seconds, message = Progress.RUNNING, task.age_s, _last_line(task)
-    elif submissions.lost:
-        progress, seconds, message = Progress.FAILED, None, submissions.lost
-    elif submissions.count > len(tasks):
+    elif lost:
+        progress, seconds, message = Progress.FAILED, None, lost
+    elif last and last.earlier >= len(tasks):
         progress, seconds, message = Progress.WAITING, None, end.message if end else ""
     else:
         # The scheduler, or the command of the run, starts an interrupted task again.

@@ -124,12 +124,14 @@ def _stopping(task: TaskFolder, stop: _Stop) -> Iterator[None]:
                 return
 
     thread = threading.Thread(target=watch, name="stop", daemon=True)
-    thread.start()
     try:
+        thread.start()
         yield
     finally:
+        # A signal may come before it has started.
         ended.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> End:
@@ -146,7 +148,7 @@ def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> 
             # Whoever has the machine for longer may never end: another node takes the unit.
             held.enter_context(host_lock(label=f"unit {unit}", wait_s=order.limit_s / 2, announce=log))
         except EngineError as error:
-            return End(Ending.REFUSED, f"{_node()} is taken: {error}")
+            return End(Ending.REFUSED, f"{_node()} cannot be used: {error}")
         others = _others(task, order.unit)
         for other in others:
             # It had this machine meanwhile.

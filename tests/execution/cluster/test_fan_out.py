@@ -28,8 +28,12 @@ def as_they_end(monkeypatch: pytest.MonkeyPatch, futures: list[Any], workers: in
     """The futures that ended, and the seconds that passed."""
     seconds = [0.0]
     monkeypatch.setattr(fan_out, "time", SimpleNamespace(sleep=lambda each: seconds.append(seconds[-1] + each)))
-    monkeypatch.setattr(fan_out, "workers_of", lambda _client: {f"w{number}": {} for number in range(workers)})
-    return list(fan_out._as_they_end(None, futures, "tcp://n1:8786")), seconds[-1]
+    monkeypatch.setattr(
+        fan_out,
+        "workers_of",
+        lambda _client, resource: {f"w{number}": {} for number in range(workers if resource else 99)},
+    )
+    return list(fan_out._as_they_end(None, futures, "tcp://n1:8786", "bench")), seconds[-1]
 
 
 def test_all_come_as_they_end(monkeypatch: pytest.MonkeyPatch):
@@ -46,7 +50,7 @@ def test_workers_that_do_not_come_back_end_the_command(monkeypatch: pytest.Monke
 
 def test_a_command_that_is_killed_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fan_out, "_COMMAND", f"import os; os.kill(os.getpid(), {signal.SIGKILL.value})")
-    assert fan_out._carried_out(["list", "problems"], str(tmp_path)) == (1, "it was ended by SIGKILL\n")
+    assert fan_out._carried_out(["list", "problems"], str(tmp_path)) == (1, "it was ended by signal 9\n")
 
 
 def test_a_command_says_how_it_ended(tmp_path: Path):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs.cluster import Stub, Study, is_cancelled
+from stubs.cluster import Stub, Study, is_cancelled, works
 
 from sciml_bench.errors import EngineError, StoreError
 from sciml_bench.execution import shard
@@ -33,12 +33,14 @@ def held(_order: Order) -> State:
 
 
 def test_a_task_that_never_starts_is_ended_after_half_an_hour(study: Study):
-    rest = study.carry_out(scheduler := Stub(held))
+    # The first units of the other fates work.
+    scheduler = Stub(held, works, works, works, held, held)
+    rest = study.carry_out(scheduler)
     ((lost, reason),) = rest.lost.items()
     assert reason == f"its scheduler does not start it: it says {REASON}"
-    assert scheduler.cancelled == ["1_0"]
+    assert scheduler.cancelled == ["1_0", "2_0", "3_0"]
     assert f"{lost} does not start: its scheduler says {REASON}" in study.news
-    assert 1800 <= study.time.seconds < 2000
+    assert 5400 <= study.time.seconds < 5600
     (unit,) = [unit for unit in status(study.run.folder).units if unit.unit == lost]
     assert (unit.progress, unit.message) == (Progress.FAILED, reason)
 
@@ -160,6 +162,24 @@ def test_a_file_system_that_fails_for_a_while_costs_no_measurement(
         monkeypatch.setattr(engine.Shard, "open", opened)
         assert not study.carry_out(scheduler)
         assert len(scheduler.submitted) == 1
+    study.assert_whole()
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, PermissionError])
+def test_a_shard_without_one_of_its_files_is_measured_again(
+    study: Study, monkeypatch: pytest.MonkeyPatch, error: type[OSError]
+):
+    opened = shard.Shard.open
+
+    def damaged(folder: Path) -> Any:
+        if folder.parent.name.endswith(".1"):
+            raise StoreError("cannot read environment.json.") from error("environment.json")
+        return opened(folder)
+
+    monkeypatch.setattr(engine.Shard, "open", damaged)
+    assert not study.carry_out(scheduler := Stub())
+    assert [len(units) for units in scheduler.submitted] == [4, 4]
+    assert study.time.seconds < 200
     study.assert_whole()
 
 
@@ -304,7 +324,10 @@ def answering(monkeypatch: pytest.MonkeyPatch, answer: Callable[..., str]) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "the partition short ends tasks after 30 min, and a block may take 45 min: give --time 30min"),
+        ({}, ""),
+        ({"partition": "short"}, "the partition short ends tasks after 30 min, and a block may take 45 min"),
+        ({"partition": "short,long"}, ""),
+        ({"partition": "long,other"}, "this cluster has no partition 'other'"),
         ({"partition": "long"}, ""),
         ({"partition": "free"}, ""),
         ({"partition": "other"}, "this cluster has no partition 'other': give --partition one of free, long, short"),
@@ -337,6 +360,8 @@ def test_why_a_task_waits_says_whether_it_ever_starts(tmp_path: Path, monkeypatc
         "1_7|RUNNING|n1|None": Phase.RUNNING,
         "1_8|TIMEOUT|n1|TimeLimit": Phase.ENDED,
         "1_9|PENDING||QOSMaxJobsPerUserLimit": Phase.WAITING,
+        "3_1|PENDING||QOSMaxCpuPerJobLimit": Phase.HELD,
+        "3_2|PENDING||AssocGrpCpuLimit": Phase.WAITING,
         "2": Phase.ENDED,
     }
     answering(monkeypatch, lambda *_words: "\n".join(lines))
@@ -350,13 +375,22 @@ def test_a_second_array_waits_where_nodes_are_limited(tmp_path: Path, monkeypatc
     pytest.importorskip("submitit")
     monkeypatch.setattr("submitit.slurm.slurm.SlurmExecutor.affinity", classmethod(lambda _cls: 1))
     options = SlurmOptions(time_min=45, nodes=4)
-    for each, active, expected in (
-        (options, ("7_1", "7_2", "9_0"), "afterany:7:9"),
-        (options, (), None),
-        (dataclasses.replace(options, nodes=None), ("7_1",), None),
+    found: list[Any] = []
+
+    def submitted(self: Any, _function: Any, orders: Sequence[Order]) -> list[Any]:
+        found.append(self.parameters["additional_parameters"].get("dependency"))
+        return []
+
+    monkeypatch.setattr("submitit.SlurmExecutor.map_array", submitted)
+    orders = [Order("run", "unit")] * 2
+    for each, active in (
+        (options, ("7_1", "7_2", "9_0")),
+        (options, ("7_1", "7_2")),
+        (options, ()),
+        (dataclasses.replace(options, nodes=None), ("7_1",) * 9),
     ):
-        executor: Any = Slurm(tmp_path, each)._executor((), active)
-        assert executor.parameters["additional_parameters"].get("dependency") == expected
+        Slurm(tmp_path, each).submit(orders, (), active)
+    assert found == ["afterany:7:9", None, None, None]
 
 
 def test_a_script_needs_the_commands_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -42,9 +42,11 @@ def test_a_task_past_its_limit_ends_and_says_so(study: Study, monkeypatch: pytes
     monkeypatch.setattr(
         task, "time", SimpleNamespace(monotonic=lambda: next(seconds), time=time.time, sleep=lambda _seconds: None)
     )
-    monkeypatch.setattr(task, "_STOP_S", 0.0)
+    monkeypatch.setattr(task, "_STOP_S", 0.01)
+    monkeypatch.setattr(task, "_KILL_S", 3600.0)
     monkeypatch.setattr(task, "_carried_out", lambda *_: threading.Event().wait())
     carry_out_task(late)
+    assert "stop" not in {thread.name for thread in threading.enumerate()}
     assert end_of(study).ending is Ending.TIMED_OUT
     assert end_of(study).message.endswith("after its limit of 120 min: give a longer --time")
 
@@ -66,7 +68,7 @@ def test_a_machine_that_another_benchmark_keeps_is_left_out(study: Study, monkey
     assert scheduler.without == [[], ["n1"], ["n1"]]
     assert len(rest.lost) == 4
     assert all(
-        "n1 is taken: another benchmark runs on this host ('another study'" in text for text in rest.lost.values()
+        "n1 cannot be used: another benchmark runs on this host ('another study'" in text for text in rest.lost.values()
     )
 
 
@@ -99,7 +101,7 @@ def never_ends(*_):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Event().wait()
 
-task._STOP_S = task._KILL_S = 0.05
+task._STOP_S, task._KILL_S = 1.0, 0.05
 task._carried_out = never_ends
 task.carry_out_task(task.Order({late.run!r}, {late.unit!r}, limit_s=0))
 """
