@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters.stone import write_two_stones
+from adapters.printed_errors import TOGETHER, error_in, error_of, run
 from needs import skip_without
 from stubs import doses
 
-from sciml_bench.adapters.registry import adapters
 from sciml_bench.errors import UsageError
 from sciml_bench.planning.script import script_of_cell
 
 FOLDER = Path(__file__).parents[1]
-TOGETHER = Path(__file__).with_name("in_scripts.py")
 COMPARTMENTS = str(FOLDER / "emit" / "data" / "compartments.toml")
 SIR = str(FOLDER / "references" / "public" / "sir-fit.toml")
 
@@ -47,32 +41,6 @@ y = "k*x - y"
 of = "y"
 penalty = "0.1*k**2"
 """
-
-
-def error_of(text: str, folder: Path) -> float:
-    """Run a script where this package cannot be imported, and return the error that it prints."""
-    path = folder / "script.py"
-    path.write_text(text, encoding="utf-8")
-    return error_in(run([path], folder))
-
-
-def run(command: Sequence[Path], folder: Path) -> str:
-    """What Python prints for a file and its arguments."""
-    for path in command:
-        assert path == TOGETHER or "sciml_bench" not in path.read_text(encoding="utf-8")
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    environment.pop("PYTHONPATH", None)
-    words = [sys.executable, *map(str, command)]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=folder, timeout=1800, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def error_in(printed: str) -> float:
-    """The error that a script prints."""
-    found = re.search(r"relative error of the gradient (\S+)", printed)
-    assert found is not None, printed[-3000:]
-    return float(found[1])
 
 
 ENSEMBLE = """
@@ -396,30 +364,6 @@ def test_names_of_a_model_do_not_clash_with_those_of_its_script(cell, tmp_path):
     path = tmp_path / "clashing.toml"
     path.write_text(CLASHING, encoding="utf-8")
     assert error_of(script_of_cell(str(path), cell.split("/"), 1e-7), tmp_path) < 1e-4
-
-
-@pytest.mark.parametrize("method", ["lsoda", "radau", "dop853"])
-@pytest.mark.parametrize("problem", ["bouncing-ball", "thermostat", "oral-doses", "integrate-and-fire"])
-def test_scipy_from_event_to_event(problem, method, tmp_path):
-    assert error_of(script_of_cell(problem, ["scipy", method, "forward", "eager"], 1e-7), tmp_path) < 1e-4
-
-
-@pytest.mark.parametrize("cell", ["scipy/rk45/forward/eager", "diffrax/tsit5/forward/compiled"])
-def test_each_condition_has_events_of_its_own(cell, tmp_path):
-    path = write_two_stones(tmp_path)
-    assert error_of(script_of_cell(str(path), cell.split("/"), 1e-7), tmp_path) < 1e-4
-
-
-WITHOUT_EVENTS = sorted(name for name, adapter in adapters().items() if adapter.script and not adapter.event_program)
-
-
-@pytest.mark.parametrize("name", WITHOUT_EVENTS)
-def test_no_script_leaves_events_out(name):
-    """It would be wrong without a word."""
-    adapter = adapters()[name]
-    words = [name, adapter.methods[0].name, adapter.sensitivities[0], adapter.modes[0]]
-    with pytest.raises(UsageError, match="cannot run bouncing-ball"):
-        script_of_cell("bouncing-ball", words, 1e-6)
 
 
 @pytest.mark.parametrize(
