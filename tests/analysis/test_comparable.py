@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from stubs import compared
+from stubs.records import sealed_line
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.comparable import Disturbed, comparable, disturbed, why_not_comparable
@@ -59,7 +60,7 @@ def one_disturbed(tmp_path) -> Run:
     run = compared.run(tmp_path, "mixed", factors=FACTORS)
     of_slow = [line for line in run.records_path.read_text().splitlines() if json.loads(line)["cell"]["adapter"] != ""]
     first = json.loads(of_slow[0]) | {"noisy": list(NOISY)}
-    run.records_path.write_text("\n".join([json.dumps(first), *of_slow[1:]]) + "\n")
+    run.records_path.write_text("\n".join([sealed_line(first), *of_slow[1:]]) + "\n")
     return run
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from stubs import compared
 from stubs.points import changed
+from stubs.records import sealed_line
 
 from sciml_bench.adapters import registry
 from sciml_bench.emit import source
@@ -63,9 +64,8 @@ def rewrite(run: Run, change: Any) -> None:
     if not run.records_path.exists():
         return
     lines = run.records_path.read_text(encoding="utf-8").splitlines()
-    run.records_path.write_text(
-        "".join(json.dumps(change(json.loads(line))) + "\n" for line in lines), encoding="utf-8"
-    )
+    changed_lines = [sealed_line(change(json.loads(line))) for line in lines]
+    run.records_path.write_text("".join(f"{line}\n" for line in changed_lines), encoding="utf-8")
 
 
 def _belonging(record: dict[str, Any]) -> dict[str, Any]:

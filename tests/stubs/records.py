@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from stubs.tasks import stub_task
 
+from sciml_bench.record.jsonl import sealed
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Measurement, Placement, Record
@@ -80,3 +83,8 @@ def stub_record(cell_id: str = "0123456789ab", block: int = 0, **changes: Any) -
     """The record of :func:`stub_measurement`; ``changes`` go to the measurement."""
     placement = Placement(cell_id, block, 3, "idiomatic", "smoke", smoke_only=True, spec_hash="spec")
     return Record.of(stub_measurement(**changes), stub_task(), placement, "environment")
+
+
+def sealed_line(record: Mapping[str, Any]) -> str:
+    """The line of a record that is an edited one, with its own checksum."""
+    return sealed(json.dumps({name: value for name, value in record.items() if name != "sha256"}))

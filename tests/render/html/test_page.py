@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from stubs import compared, paged
+from stubs.records import sealed_line
 
 from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.errors import StoreError
@@ -215,8 +216,7 @@ def test_an_empty_run_says_so(tmp_path):
 
 def test_a_run_whose_records_none_can_read_says_so(tmp_path):
     run = paged.run(tmp_path, blocks=1)
-    text = run.records_path.read_text(encoding="utf-8").replace('{"schema": 1,', '{"schema": 99,')
-    run.records_path.write_text(text, encoding="utf-8")
+    paged.rewrite(run, lambda record: record | {"schema": 99})
     words = Reader(report([run], NOW)).words
     assert "No record of this run can be read (written by another version of sciml-bench (schema 99" in words
     assert "no record yet" not in words
@@ -338,7 +338,7 @@ def test_a_record_that_was_measured_again_counts_once_and_both_are_listed(tmp_pa
     run = paged.run(tmp_path, cells=paged.CELLS[:2], blocks=2)
     last = json.loads(run.records_path.read_text(encoding="utf-8").splitlines()[-1])
     with run.records_path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(last | {"attempt": 1, "record_id": "again"}) + "\n")
+        file.write(sealed_line(last | {"attempt": 1, "record_id": "again"}) + "\n")
     text = report([run], NOW)
     assert re.search(r"<td>again\s*<td>5\s*<td>1\s*<td>1\s*<td>yes", text)
     assert re.search(rf"<td>{re.escape(html.escape(last['record_id']))}\s*<td>4\s*<td>1\s*<td>0\s*<td>no", text)
