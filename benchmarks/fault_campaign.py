@@ -171,14 +171,7 @@ def failing_call(chance: random.Random, folder: Path) -> Fate:
     error = chance.choice([errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EACCES, 0])
     at = chance.randint(1, 12)
     process = _started(folder, program=["-c", FAILING, name, str(error), str(at)])
-    try:
-        _, said = process.communicate(timeout=120)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return HUNG, f"os.{name} number {at} fails with {error}"
-    if "Traceback (most recent call last)" in said and "ERROR: " not in said:
-        return TRACEBACK, f"os.{name} number {at} fails with {error}: {said[-300:]}"
-    return _finished(folder, _recorded(folder))
+    return _ended(process, folder, f"os.{name} number {at} fails with {error}")
 
 
 def on_a_full_disk(chance: random.Random, folder: Path) -> Fate:
@@ -191,14 +184,18 @@ def on_a_full_disk(chance: random.Random, folder: Path) -> Fate:
         # Writing then fails with an error, as it does on a full disk.
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
-    process = _started(folder, limited)
+    return _ended(_started(folder, limited), folder, f"with files of up to {size} bytes")
+
+
+def _ended(process: subprocess.Popen[str], folder: Path, how: str) -> Fate:
+    """The fate of a run that cannot write: it ends with a sentence, and the same command finishes it."""
     try:
         _, said = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         process.kill()
-        return HUNG, f"with files of up to {size} bytes"
+        return HUNG, how
     if "Traceback (most recent call last)" in said and "ERROR: " not in said:
-        return TRACEBACK, said[-300:]
+        return TRACEBACK, f"{how}: {said[-300:]}"
     return _finished(folder, _recorded(folder))
 
 

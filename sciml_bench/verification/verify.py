@@ -96,29 +96,31 @@ class _Findings:
         if record is None:
             return None
         self.lines.append((line.number, record.record_id, line.label, record.block))
-        self._look_at_checksum(line)
+        self._look_at_checksum(line, record)
         try:
             seen = whole_run.Seen.of(line.number, record)
             for rule, check in records.CHECKS.items():
                 for found in check(record, self.intent):
                     self.add(rule, line.number, line.label, found)
             self._look_at_truth(line, record)
+            times = times_of(record)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             # Fields are read in order; a value of the wrong kind shows at its use.
             self.add("lines", line.number, line.label, f"a field has an impossible value: {error}")
             return None
         self.seen.append(seen)
         if line.checksum is False:
-            self.changed[line.number] = Changed(record.cell_id, line.label, times_of(record))
+            self.changed[line.number] = Changed(record.cell_id, line.label, times)
             return None
-        self.times[record.cell_id].append(times_of(record))
+        self.times[record.cell_id].append(times)
         return record
 
-    def _look_at_checksum(self, line: Line) -> None:
+    def _look_at_checksum(self, line: Line, record: Record) -> None:
         self.sealed |= line.checksum is not None
         if line.checksum is False:
-            return
-        if line.checksum is None and self.sealed:
+            # Without its times, as long as it is not known that they make sense.
+            self.changed[line.number] = Changed(record.cell_id, line.label, {})
+        elif line.checksum is None and self.sealed:
             self.add("changed", line.number, line.label, "it has no checksum, and a line before it has one")
         elif line.checksum is None:
             # Written before records had one, or taken away.

@@ -80,6 +80,17 @@ def test_times_that_were_changed_by_hand_are_found(measured):
     assert measured("show").code == exit_codes.OK
 
 
+@pytest.mark.parametrize("change", [('"wall_s":', '"wall_s":-'), ('"started_at":"', '"started_at":"never ')])
+def test_a_changed_record_is_named_whatever_it_holds(measured, change):
+    path = run_folder() / "records.jsonl"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(*change, 1), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != text
+    done = measured("verify", "--all")
+    assert done.code == exit_codes.CHECK_FAILED
+    assert "INVALID changed: records as they were written" in done.out
+
+
 def test_an_interrupted_run_is_not_complete(measured):
     path = run_folder() / "records.jsonl"
     path.write_text(path.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")

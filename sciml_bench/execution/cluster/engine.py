@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 
 from sciml_bench.engine.files import UNITS, write_unit
@@ -21,6 +21,7 @@ from sciml_bench.execution.cluster.journal import Journal, Submitted
 from sciml_bench.execution.cluster.scheduler import Phase, Scheduler, State
 from sciml_bench.execution.cluster.task import Order
 from sciml_bench.execution.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
+from sciml_bench.execution.cluster.work import Refusal, Work
 from sciml_bench.execution.merge import OtherSoftware, checked_records
 from sciml_bench.execution.owner import SILENT_S
 from sciml_bench.execution.shard import Shard, is_complete
@@ -38,32 +39,6 @@ _ENDING_S = 60.0
 # A node that other work disturbed may be quiet again.
 _BUSY_S = 900.0
 _REFUSED_S, _UNREACHABLE_S = 30.0, 1800.0
-
-
-@dataclass
-class _Work:
-    """A unit that waits or runs: the scheduler's name of its task, and why earlier ones of this command failed.
-
-    ``known`` are its records that an earlier command took into the run; ``earlier`` tasks ended before this one.
-    """
-
-    unit: Unit
-    task: str = ""
-    due_s: float = 0.0
-    earlier: int = 0
-    known: frozenset[str] = frozenset()
-    silent_since_s: float | None = None
-    held_since_s: float | None = None
-    unreadable_since_s: float | None = None
-    failures: list[str] = field(default_factory=list[str])
-
-
-@dataclass(frozen=True)
-class _Refusal:
-    """A node that gets nothing more until a time, with the reason."""
-
-    reason: str
-    until_s: float
 
 
 @dataclass
@@ -101,8 +76,8 @@ class ClusterEngine(Engine):
         self._say, self._may_cancel, self._clock = say, may_cancel, clock or Clock()
         self._journal = Journal(run.folder)
         self._journal.mend()
-        self._work: dict[str, _Work] = {}
-        self._refused_nodes: dict[str, _Refusal] = {}
+        self._work: dict[str, Work] = {}
+        self._refused_nodes: dict[str, Refusal] = {}
         self._chunk, self._said_refusal = self.room, ""
         self._states: Mapping[str, State] | None = None
         self._asked_s = self._answered_s = float("-inf")
@@ -110,7 +85,7 @@ class ClusterEngine(Engine):
         self._refusing_since_s: float | None = None
 
     def submit(self, unit: Unit) -> None:
-        self._work[unit.id] = _Work(unit)
+        self._work[unit.id] = Work(unit)
 
     def wait(self, on: EventCallback) -> None:
         while self._work:
@@ -134,7 +109,7 @@ class ClusterEngine(Engine):
                 ids = frozenset(record.record_id for record in known)
                 # The ends of earlier tasks are no news of this one.
                 ended = sum(each.end is not None for each in folders)
-                self._work[unit_id] = _Work(unit, task, earlier=ended, known=ids)
+                self._work[unit_id] = Work(unit, task, earlier=ended, known=ids)
         if self._work:
             self._has_submitted = True
             self._say(f"attached to {counted(len(self._work), 'task')} of an earlier command")
@@ -215,7 +190,7 @@ class ClusterEngine(Engine):
         self._say(f"submitted {counted(len(chunk), 'task')}: {_listed(names)}")
         return 0
 
-    def _wait_for_acceptance(self, due: Sequence[_Work], error: EngineError, on: EventCallback) -> int:
+    def _wait_for_acceptance(self, due: Sequence[Work], error: EngineError, on: EventCallback) -> int:
         """Have tasks that the scheduler refuses wait; after half an hour without any other task their units are lost.
 
         Returns how many are.
@@ -246,7 +221,7 @@ class ClusterEngine(Engine):
         tasks = tasks_of(self._tasks)
         return sum(self._look_at(work, tasks.get(work.unit.id, ()), on) for work in list(self._work.values()))
 
-    def _look_at(self, work: _Work, folders: Sequence[TaskFolder], on: EventCallback) -> bool:
+    def _look_at(self, work: Work, folders: Sequence[TaskFolder], on: EventCallback) -> bool:
         """Return whether a unit ended."""
         for task in folders:
             if task.is_measured:
@@ -270,7 +245,7 @@ class ClusterEngine(Engine):
             work.silent_since_s = self._clock.now_s()
         return self._look_at_silent(work, folders, state, self._clock.now_s() - work.silent_since_s, on)
 
-    def _look_at_held(self, work: _Work, state: State, on: EventCallback) -> bool:
+    def _look_at_held(self, work: Work, state: State, on: EventCallback) -> bool:
         """Return whether a unit ended whose task is held: after half an hour it is ended."""
         now_s = self._clock.now_s()
         work.silent_since_s = None
@@ -283,7 +258,7 @@ class ClusterEngine(Engine):
         return self._fail(work, f"its scheduler does not start it: it says {state.word}", on)
 
     def _look_at_silent(
-        self, work: _Work, folders: Sequence[TaskFolder], state: State | None, silent_s: float, on: EventCallback
+        self, work: Work, folders: Sequence[TaskFolder], state: State | None, silent_s: float, on: EventCallback
     ) -> bool:
         """Return whether a unit ended whose task has left no sign for ``silent_s`` seconds."""
         mine = [task for task in folders[work.earlier :] if not (task.end and task.end.ending is Ending.GAVE_WAY)]
@@ -307,12 +282,12 @@ class ClusterEngine(Engine):
         word = f" (its scheduler says {state.word})" if state and ended.ending is Ending.INTERRUPTED else ""
         return self._fail(work, f"{ended.message}{word}", on)
 
-    def _may_be_repeated(self, work: _Work, state: State | None, silent_s: float) -> bool:
+    def _may_be_repeated(self, work: Work, state: State | None, silent_s: float) -> bool:
         """Return whether the scheduler may still put an ended task back into its queue."""
         asked_since = self._asked_s > (work.silent_since_s or 0.0)
         return not asked_since or (state is not None and state.phase is Phase.RUNNING and silent_s < _ENDING_S)
 
-    def _take(self, work: _Work, task: TaskFolder, on: EventCallback) -> bool:
+    def _take(self, work: Work, task: TaskFolder, on: EventCallback) -> bool:
         """Take the records of a task into the run; returns whether that ended the unit."""
         write_unit(work.unit, self._run.folder / UNITS)
         try:
@@ -349,9 +324,9 @@ class ClusterEngine(Engine):
     def _leave_out(self, task: TaskFolder, reason: str, until_s: float = math.inf) -> None:
         """Give the node of a task nothing more, or nothing for a while."""
         if machine := task.machine:
-            self._refused_nodes[machine.node] = _Refusal(reason, until_s)
+            self._refused_nodes[machine.node] = Refusal(reason, until_s)
 
-    def _fail(self, work: _Work, reason: str, on: EventCallback) -> bool:
+    def _fail(self, work: Work, reason: str, on: EventCallback) -> bool:
         """Have a unit submitted again later, or lose it; returns whether it is lost."""
         work.failures.append(reason)
         if len(work.failures) >= MOST_TASKS:
@@ -361,13 +336,13 @@ class ClusterEngine(Engine):
         self._say(f"{work.unit.id}: {reason}. It is submitted again")
         return False
 
-    def _lose(self, work: _Work, reason: str, on: EventCallback) -> None:
+    def _lose(self, work: Work, reason: str, on: EventCallback) -> None:
         del self._work[work.unit.id]
         with suppress(StoreError):
             self._journal.add(Submitted(self.name, time.time(), lost={work.unit.id: reason}))
         on(UnitEnded(work.unit, reason))
 
-    def _end(self, works: Sequence[_Work]) -> None:
+    def _end(self, works: Sequence[Work]) -> None:
         """End tasks by their scheduler, and by a word in their folders."""
         try:
             self._scheduler.cancel([work.task for work in works if work.task])
