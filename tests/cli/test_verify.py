@@ -80,11 +80,11 @@ def test_times_that_were_changed_by_hand_are_found(measured):
     assert measured("show").code == exit_codes.OK
 
 
-@pytest.mark.parametrize("change", [('"wall_s":', '"wall_s":-'), ('"started_at":"', '"started_at":"never ')])
-def test_a_changed_record_is_named_whatever_it_holds(measured, change):
+@pytest.mark.parametrize(("before", "after"), [('"wall_s":', '"wall_s":-'), ('"started_at":"', '"started_at":"never ')])
+def test_a_changed_record_is_named_whatever_it_holds(measured, before, after):
     path = run_folder() / "records.jsonl"
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace(*change, 1), encoding="utf-8")
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
     assert path.read_text(encoding="utf-8") != text
     done = measured("verify", "--all")
     assert done.code == exit_codes.CHECK_FAILED
