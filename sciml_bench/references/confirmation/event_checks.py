@@ -212,7 +212,14 @@ def _slope(case: Case, direction: Direction, settings: Settings, width: arb, nam
         else:
             y0 = tuple(case.around.initial(p))
         start = Start(y0, p, case.scale, case.around)
-        moved = solve(case.dynamics, start, problem.t0, problem.save_times, settings, events=case.events)
+        try:
+            moved = solve(case.dynamics, start, problem.t0, problem.save_times, settings, events=case.events)
+        except ReferenceFailure as failure:
+            raise ReferenceFailure(
+                f"no gradient is certified for '{problem.name}': after a change of {direction.label} by"
+                f" {float(abs(width)):.0e} of its size, {failure}",
+                failure.t,
+            ) from failure
         if [jump.event for _, jump in moved.jumps] != names:
             raise ReferenceFailure(
                 f"no gradient is certified for '{problem.name}': a change of {direction.label} by"

@@ -144,3 +144,11 @@ def test_a_missed_event_is_found_by_another_method(load: Load, monkeypatch: pyte
     monkeypatch.setattr(Watcher, "cut", lambda *_: None)
     with pytest.raises(ReferenceFailure, match=r"has the event 'crossing' at t = 0\.523"):
         certified(oscillator(load))
+
+
+def test_a_change_of_theta_that_takes_a_jump_past_a_zero_is_named(load: Load):
+    """The velocities of block and belt are one number in the file; a derivative changes them one by one."""
+    text = catalog.path("stick-slip").read_text(encoding="utf-8")
+    problem = load(text.replace("(v - belt) + sticks", "(v - belt) - sticks"))
+    with pytest.raises(ReferenceFailure, match=r"after a change of .* 'slip' at t = 5\.\d+ jumps over the zero"):
+        certified(problem)
