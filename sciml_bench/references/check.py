@@ -159,8 +159,9 @@ def _difference_complaints(case: Case, again: Computation, watch: Watch) -> list
     directions = case.random_directions(1, SEED + 1)
     if case.events is None:
         (found,) = central_differences(
-            case.dynamics, again.trajectory, case.start, directions, case.objective, watch.during("differences, t")
-        )
+            case.dynamics, again.trajectory, case.start, directions, case.objective,
+            watch.during("differences, t"), kinks=False,
+        )  # fmt: skip
     else:
         (found,) = separate_differences(case, again.trajectory, directions)
     with precision(COMPARE_BITS):

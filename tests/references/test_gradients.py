@@ -47,7 +47,6 @@ def test_differences_and_adjoint_agree_on_different_meshes(robertson: Problem):
     with precision(160):
         for difference, size, value in zip(found, case.theta_sizes, adjoint, strict=True):
             assert matching_digits(difference.value / size, value) > 16
-            assert difference.digits > 20
 
 
 def test_a_good_first_guess_is_still_solved_to_the_tolerance(robertson: Problem):

@@ -28,7 +28,7 @@ def test_mistake_7_a_fixed_difference_step_in_working_precision_is_no_truth(step
     assert abs(found / exact - 1) > 1e-12
 
 
-def test_mistake_7_the_reference_differentiates_in_high_precision_with_two_widths(orbit: Problem):
+def test_mistake_7_the_reference_differentiates_in_high_precision(orbit: Problem):
     case = Case(orbit)
     trajectory = solve(case.dynamics, case.start, orbit.t0, orbit.save_times, Settings(20, 1e-18), keep_steps=True)
     objective = ComponentAt(0, len(orbit.save_times) - 1)
@@ -36,4 +36,3 @@ def test_mistake_7_the_reference_differentiates_in_high_precision_with_two_width
     with precision(160):
         w, t = arb("1.7"), arb(3)
         assert matching_digits(found[0].value / case.theta_sizes[0], -t * (w * t).sin()) > 19
-        assert found[0].digits > 22

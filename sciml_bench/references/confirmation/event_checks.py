@@ -198,7 +198,7 @@ def separate_differences(case: Case, trajectory: Trajectory, directions: Sequenc
         for direction in directions:
             near, far = (_slope(case, direction, settings, arb(width * _PERTURBATION), names) for width in (1, _WIDER))
             value = ((_WIDER**2 * near - far) / (_WIDER**2 - 1)).mid()
-            found.append(Difference(direction, value, 0.0))
+            found.append(Difference(direction, value))
     return found
 
 
