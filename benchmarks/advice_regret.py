@@ -33,6 +33,7 @@ from sciml_bench.execution.screening import Order
 from sciml_bench.planning.candidates import Candidates, ranked
 from sciml_bench.planning.problems import PlannedProblem, entry_named
 from sciml_bench.planning.purpose import RACE, SCREEN, Advised
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.process import STARTUP
 from sciml_bench.record.run_folder import Run, runs_in
 from sciml_bench.record.task import GRADIENT, Cell
@@ -60,7 +61,9 @@ class Measured:
     @cached_property
     def features(self) -> Features:
         """What experience knows a problem by."""
-        return Features.of_entry(self.looked.plan["problems"][0])
+        found = Features.of_written(written_plan(self.looked).problems[0])
+        assert found is not None
+        return found
 
     @cached_property
     def ways(self) -> Mapping[Cell, CellSummary]:
@@ -96,7 +99,7 @@ class Measured:
 
 
 def _by_cell(run: Run) -> dict[Cell, CellSummary]:
-    summary = summarise(run.plan, run.records(on_damage=lambda _: None))
+    summary = summarise(written_plan(run), run.records(on_damage=lambda _: None))
     return {item.cell: item for item in summary.cells.values() if item.processes}
 
 
@@ -104,7 +107,9 @@ def read(folder: Path) -> list[Measured]:
     """The problems both of whose runs are there, the newest runs of each."""
     found: dict[str, dict[str, Run]] = {}
     for run in runs_in(folder):
-        found.setdefault(run.plan["problems"][0]["name"], {})[run.plan["advised"]["stage"]] = run
+        plan = written_plan(run)
+        assert plan.advised is not None
+        found.setdefault(plan.problems[0].name, {})[plan.advised.stage] = run
     return [Measured(name, runs[SCREEN], runs[RACE]) for name, runs in sorted(found.items()) if len(runs) == 2]
 
 

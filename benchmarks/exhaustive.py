@@ -31,11 +31,13 @@ from sciml_bench.execution.planning import newest_runs
 from sciml_bench.execution.session import Session, hash_of, open_session
 from sciml_bench.measure.protocol import Event
 from sciml_bench.planning.candidates import Candidates, candidates, ranked
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.problems import PlannedProblem, entry_named
 from sciml_bench.planning.profiles import RACING, SCREENING, Profile
 from sciml_bench.planning.purpose import RACE, SCREEN, Advised
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, Cell
@@ -167,7 +169,7 @@ def main() -> None:
         session = looked_at(entry, found, chosen.timeout, chosen.out)
         if session.interrupted:
             raise SystemExit(f"{name} was interrupted: the same command goes on")
-        summary = summarise(session.run.plan, session.run.records(on_damage=lambda _: None))
+        summary = summarise(written_plan(session.run), session.run.records(on_damage=lambda _: None))
         labels = near(list(summary.cells.values()), found)
         if labels and in_blocks(entry, labels, chosen.timeout, chosen.out).interrupted:
             raise SystemExit(f"{name} was interrupted: the same command goes on")

@@ -31,7 +31,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +46,9 @@ from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
 from sciml_bench.analysis.row_tables import RowTable, tables
 from sciml_bench.analysis.rows import Comparison, compare
 from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.planning.profiles import profile_named
+from sciml_bench.planning.settings import Settings
+from sciml_bench.planning.written_plan import WrittenCell, WrittenPlan, WrittenProblem
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.verdict import Held, Judgement, Verdict
@@ -360,24 +362,25 @@ def side(name: str, sd: tuple[float, float], blocks: int, random: np.random.Gene
     logs = random.normal(0, 0.03, (4, 3, blocks)) + random.normal(0, of_cell, (4, 3, 1)) + random.normal(0, of_run)
     scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None]
     cells = {str(number): summary(cell("p", number), *(scale * np.exp(of))) for number, of in enumerate(logs)}
-    made = {
-        "schema": 1,
-        "problems": [{"name": "p", "spec_hash": "same"}],
-        "profile": {"name": "standard"},
-        "settings": {"threads": 1, "timeout_s": 60.0},
-    }
+    made = plan(["p"], 0)
     return Side(name, made, {}, RunSummary(made, cells))
 
 
-def plan(names: Sequence[str], ways: int) -> dict[str, Any]:
-    """What advice reads of a plan."""
-    problem = {"n_states": 2, "n_theta": 4, "batch": 1, "stiff": False, "suite": "nonstiff"}
-    keys = ("problem", "adapter", "method", "sensitivity", "mode")
+def plan(names: Sequence[str], ways: int) -> WrittenPlan:
+    """A plan of so many ways to solve each of these problems."""
     cells = [cell(name, number) for name in names for number in range(ways)]
-    return {
-        "problems": [{"name": name, **problem} for name in names],
-        "cells": [{"division": "idiomatic", "cell": {key: getattr(which, key) for key in keys}} for which in cells],
-    }
+    return WrittenPlan(
+        schema=1,
+        version="",
+        profile=profile_named("standard"),
+        settings=Settings(),
+        problems=tuple(
+            WrittenProblem(name, "", "same", suite="nonstiff", n_states=2, n_theta=4, batch=1, stiff=False)
+            for name in names
+        ),
+        cells=tuple(WrittenCell(which.label, which, which.label, "idiomatic", "") for which in cells),
+        skipped=(),
+    )
 
 
 SETUPS = (Setup(2), Setup(4), Setup(2, together=True), Setup(3, together=True), Setup(3, 4, together=True))

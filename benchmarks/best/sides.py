@@ -39,9 +39,10 @@ def recommended(library: str, problem: str) -> list[Suite] | str:
     """The cells that the suite recommends of a library for a problem, the first one first; or why there are none."""
     from sciml_bench.adapters import registry
     from sciml_bench.planning.cells import BEST
-    from sciml_bench.planning.plan import Settings, make_plan
+    from sciml_bench.planning.plan import make_plan
     from sciml_bench.planning.profiles import profile_named
     from sciml_bench.planning.selection import Selection
+    from sciml_bench.planning.settings import Settings
 
     adapters = {library: registry.adapter(library)}
     # Of a problem that is named, quick takes all recommended cells.

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from sciml_bench.adapters.base import Adapter, Method, PlotStyle
 from sciml_bench.record.codec import decode
@@ -34,9 +33,8 @@ class Declared:
         return self.mode_targets.get(cell.framework_mode, self.target)
 
 
-def declarations(plan: Mapping[str, Any]) -> Mapping[str, Declared]:
-    """The declarations of adapters in a plan, by name, without unreadable ones."""
-    kept = plan.get("adapters")
+def declarations(kept: object) -> Mapping[str, Declared]:
+    """The declarations that a plan keeps, by the adapters' names, without unreadable ones."""
     found: dict[str, Declared] = {}
     for name, data in kept.items() if isinstance(kept, Mapping) else ():
         with suppress(ValueError):

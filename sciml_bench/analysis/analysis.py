@@ -147,7 +147,7 @@ class Analysis:
         return tuple(self._problems())
 
     def _problems(self) -> Iterator[ProblemAnalysis]:
-        titles = {entry["name"]: entry["title"] for entry in self.summary.plan["problems"]}
+        titles = {problem.name: problem.title for problem in self.summary.plan.problems}
         for name, comparison in self.comparisons.items():
             found = self._rankings(comparison.rows)
             ranked = tuple(
@@ -168,11 +168,11 @@ class Analysis:
 
     def _recommended(self, answer: Answer, cells: Sequence[CellSummary]) -> Recommendation | None:
         """Return the way to take for the run's question, or for ``COUNT`` calls at the accuracy of the tables."""
-        asked = self.summary.plan.get("advised")
+        asked = self.summary.plan.advised
         if not any(cell.processes and cell.cell.caches == "cold" for cell in cells):
             return None
         if asked is not None:
-            advised = Advised(asked["stage"], asked["call"], asked["count"], asked["accuracy"])
+            advised = Advised(asked.stage, asked.call, asked.count, asked.accuracy)
             advised = within_reach(cells, advised)
         elif answer.ranking is None:
             return None
@@ -185,7 +185,7 @@ class Analysis:
         return of_problem(answer.problem, cells, advised, self.why_not_comparable)
 
     def _rankings(self, rows: Sequence[Row]) -> dict[str, Ranking]:
-        disturbed = self.summary.plan["profile"]["comparable"] and not self.comparable
+        disturbed = self.summary.plan.profile.comparable and not self.comparable
         found = {quantity: ranking(rows, quantity, self.judged, disturbed=disturbed) for quantity in QUANTITIES}
         return {quantity: item for quantity, item in found.items() if item is not None}
 

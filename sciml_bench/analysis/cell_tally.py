@@ -47,7 +47,7 @@ def cell_tally(summary: RunSummary) -> CellTally:
     """Count every cell of a run once."""
     outcomes = [cell.outcome for cell in summary.cells.values()]
     failed = Counter(outcome for outcome in outcomes if outcome not in (None, Outcome.OK))
-    skipped = Counter({entry["reason"]: count(entry["cells"]) for entry in summary.plan["skipped"]})
+    skipped = Counter({skip.reason: count(skip.cells) for skip in summary.plan.skipped})
     return CellTally(
         planned=len(summary.cells) + skipped.total(),
         measured=outcomes.count(Outcome.OK),

@@ -35,9 +35,9 @@ def disturbed(cells: Iterable[CellSummary]) -> Disturbed:
 
 def why_not_comparable(summary: RunSummary) -> str:
     """Return why no winner is named in a run; empty where winners may be."""
-    profile = summary.plan["profile"]
-    if not profile["comparable"]:
-        return f"profile {profile['name']} runs one process per cell; use quick or more"
+    profile = summary.plan.profile
+    if not profile.comparable:
+        return f"profile {profile.name} runs one process per cell; use quick or more"
     found = disturbed(summary.cells.values())
     if found.all:
         return (

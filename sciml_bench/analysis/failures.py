@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sciml_bench.analysis.advice.next_way import next_way
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.planning.purpose import claimed_sides, kept_file
+from sciml_bench.planning.purpose import kept_file
+from sciml_bench.planning.written_plan import WrittenPlan
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.retry_policy import RESULTS
 
@@ -96,22 +95,22 @@ def one_line(text: str) -> str:
     return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
 
 
-def rerun_command(label: str, plan: Mapping[str, Any]) -> str:
+def rerun_command(label: str, plan: WrittenPlan) -> str:
     """The command that measures one cell of a plan again: alone, or, at the tolerances of a claim, as its side."""
     problem = label.split("/")[0]
-    files = [entry["file"] for entry in plan["problems"] if entry["name"] == problem and entry["file"]]
-    claims = [claim for claim, sides in claimed_sides(plan).items() if any(label in cells for cells in sides.values())]
+    files = [item.file for item in plan.problems if item.name == problem and item.file]
+    claims = [claim for claim, sides in plan.sides.items() if any(label in cells for cells in sides.values())]
     if claims and files:
         folder = Path(files[0]).parent.parent
         words = ["sciml-bench", "claims", "run", *(str(kept_file(folder, claim)) for claim in claims)]
     else:
         words = ["sciml-bench", "run", *files, "--cell", label]
-    words += ["--profile", plan["profile"]["name"]]
-    settings = plan["settings"]
-    if settings["timeout_s"] != plan["profile"]["timeout_s"]:
-        words += ["--timeout", f"{settings['timeout_s']:g}"]
-    if settings["threads"] != 1:
-        words += ["--threads", str(settings["threads"])]
-    if settings["memory_limit_bytes"]:
-        words += ["--memory-limit", f"{settings['memory_limit_bytes'] // 2**20}M"]
+    words += ["--profile", plan.profile.name]
+    settings = plan.settings
+    if settings.timeout_s != plan.profile.timeout_s:
+        words += ["--timeout", f"{settings.timeout_s:g}"]
+    if settings.threads != 1:
+        words += ["--threads", str(settings.threads)]
+    if settings.memory_limit_bytes:
+        words += ["--memory-limit", f"{settings.memory_limit_bytes // 2**20}M"]
     return shlex.join(words)

@@ -14,7 +14,7 @@ from sciml_bench.analysis.parallel_jsonl import read
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
 from sciml_bench.analysis.summary import NO_SUMMARY, RunSummary, summarise
 from sciml_bench.errors import StoreError
-from sciml_bench.planning.labels import count
+from sciml_bench.planning.written_plan import WrittenPlan, written_plan
 from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -70,7 +70,7 @@ class LoadedRun:
 
     name: str
     folder: str
-    plan: Mapping[str, Any]
+    plan: WrittenPlan
     environment: Mapping[str, Any]
     summary: RunSummary
     traces: list[RecordEntry] = field(default_factory=list[RecordEntry])
@@ -110,15 +110,10 @@ def read_run(run: Run, processes: int = 1) -> LoadedRun:
     Raises:
         StoreError: its plan is not one.
     """
-    try:
-        reading = LoadedRun(run.folder.name, str(run.folder), run.plan, _environment(run), summarise(run.plan, ()))
-        reading.environments = _environments(run)
-        reading.other_machines = note(run)
-        _check(reading.plan)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{run.folder / 'plan.json'} is not a plan: {type(error).__name__} {error}. Restore it from a copy."
-        ) from error
+    plan = written_plan(run)
+    reading = LoadedRun(run.folder.name, str(run.folder), plan, _environment(run), summarise(plan, ()))
+    reading.environments = _environments(run)
+    reading.other_machines = note(run)
     for found in read(run.records_path, partial(_of_line, run.records_path), processes):
         if isinstance(found, DamagedLine):
             reading.damaged.append(found)
@@ -142,17 +137,6 @@ def _of_line(path: Path, number: int, line: bytes) -> DamagedLine | tuple[Record
         return _trace(number, record), reduce_record(record)
     except NO_SUMMARY as error:
         return DamagedLine(path, number, str(error))
-
-
-def _check(plan: Mapping[str, Any]) -> None:
-    """Touch the parts of a plan that a report needs, so that a damaged plan is reported at once."""
-    profile, settings = plan["profile"], plan["settings"]
-    _ = profile["name"], profile["comparable"], profile["timeout_s"]
-    _ = settings["timeout_s"], settings["threads"], settings["memory_limit_bytes"]
-    for entry in plan["problems"]:
-        _ = entry["name"], entry["title"], entry["file"]
-    for entry in plan["skipped"]:
-        _ = entry["reason"], count(entry["cells"])
 
 
 def _environments(run: Run) -> Sequence[Mapping[str, Any]]:

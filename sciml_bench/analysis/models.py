@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.training import TrainingRow, training_rows
 from sciml_bench.measure.scoring.parity import BOUNDS
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.task import CONVENTIONAL
 from sciml_bench.stats.spread import Spread, spread
 
 
@@ -71,11 +69,6 @@ class ModelTable:
     batches: tuple[int, ...]
     parity: tuple[Parity, ...]
     rows: tuple[ModelRow, ...]
-
-
-def is_model(problem: Mapping[str, Any]) -> bool:
-    """Return whether a problem, as a plan keeps it, is a model of this track."""
-    return problem.get("suite") == CONVENTIONAL
 
 
 def model_table(problem: str, cells: Sequence[CellSummary]) -> ModelTable:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sciml_bench.analysis.summary import RunSummary, summarise
 from sciml_bench.errors import StoreError
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run, runs_in
 
 MOST_RUNS = 12
@@ -46,7 +47,7 @@ def _same(run: Run) -> Iterator[Run]:
 def _identity(run: Run) -> tuple[str, str] | None:
     """The hashes of plan and environment; ``None`` if they cannot be read."""
     try:
-        return run.plan["hash"], run.environment_hash
+        return written_plan(run).hash, run.environment_hash
     except _DAMAGED:
         return None
 
@@ -63,4 +64,4 @@ def _first_record(run: Run) -> str:
 def _summary(folder: Path, _changed_ns: int) -> RunSummary:
     """A run's summary; a page of several repeated runs needs each of them often."""
     run = Run(folder)
-    return summarise(run.plan, run.records(lambda _line: None))
+    return summarise(written_plan(run), run.records(lambda _line: None))

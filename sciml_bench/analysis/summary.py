@@ -9,12 +9,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
 
 from sciml_bench.adapters.base import DEFAULT, Method
-from sciml_bench.adapters.declared import Declared, declarations
+from sciml_bench.adapters.declared import Declared
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary, reduce_record
+from sciml_bench.planning.written_plan import WrittenCell, WrittenPlan
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.supersession import supersedes
@@ -114,7 +113,7 @@ class CellSummary:
 class RunSummary:
     """A run, reduced to what its report shows. ``cells`` are in the plan's order."""
 
-    plan: Mapping[str, Any]
+    plan: WrittenPlan
     cells: dict[str, CellSummary]
 
     @property
@@ -122,10 +121,10 @@ class RunSummary:
         """The problems with planned cells, in the plan's order."""
         return tuple(dict.fromkeys(item.cell.problem for item in self.cells.values()))
 
-    @cached_property
+    @property
     def declared(self) -> Mapping[str, Declared]:
         """The declarations of the run's adapters."""
-        return declarations(self.plan)
+        return self.plan.declared
 
     def of_problem(self, name: str) -> list[CellSummary]:
         """The cells of one problem."""
@@ -137,14 +136,13 @@ NO_SUMMARY = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeErr
 
 
 def summarise(
-    plan: Mapping[str, Any], records: Iterable[Record], on_damage: Callable[[str], object] = lambda _reason: None
+    plan: WrittenPlan, records: Iterable[Record], on_damage: Callable[[str], object] = lambda _reason: None
 ) -> RunSummary:
     """Reduce the records of a run. Records of cells that the plan does not know are left out.
 
     Also left out is a record whose values make no sense: ``on_damage`` gets its identity with the reason.
     """
-    declared = declarations(plan)
-    cells = {entry["cell_id"]: _planned(entry, declared) for entry in plan["cells"]}
+    cells = {item.cell_id: _planned(item, plan.declared) for item in plan.cells}
     for record in records:
         if record.cell_id in cells:
             try:
@@ -156,15 +154,14 @@ def summarise(
     return RunSummary(plan, cells)
 
 
-def _planned(entry: Mapping[str, Any], declared: Mapping[str, Declared]) -> CellSummary:
+def _planned(item: WrittenCell, declared: Mapping[str, Declared]) -> CellSummary:
     """A cell of a plan without measurements."""
-    cell = Cell(**entry["cell"])
-    adapter = declared.get(cell.adapter)
+    adapter = declared.get(item.cell.adapter)
     return CellSummary(
-        cell,
-        entry["division"],
-        entry["group"],
-        cell_id=entry["cell_id"],
-        role=entry.get("role", ""),
-        method=None if adapter is None else adapter.methods.get(cell.method),
+        item.cell,
+        item.division,
+        item.group,
+        cell_id=item.cell_id,
+        role=item.role,
+        method=None if adapter is None else adapter.methods.get(item.cell.method),
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 from sciml_bench.analysis.contests import Contest, Solver, contests
 from sciml_bench.analysis.explanation.solver_counts import COUNTS
@@ -17,6 +16,8 @@ from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.tables import formatting
+from sciml_bench.planning.purpose import AXES
+from sciml_bench.planning.written_plan import WrittenPlan
 from sciml_bench.stats.front import WorkPoint, common_target
 from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, PowerLaw, ahead, complete, crossings, power_law
 from sciml_bench.stats.spread import Spread, spread
@@ -94,20 +95,17 @@ class SweepTable:
     meetings: tuple[Meeting, ...]
 
 
-def axis_of(plan: Mapping[str, Any]) -> Axis | None:
+def axis_of(plan: WrittenPlan) -> Axis | None:
     """The axis of a run that is a sweep; ``None`` for any other."""
-    data = plan.get("sweep")
-    if not isinstance(data, dict):
+    sweep = plan.sweep
+    if sweep is None or sweep.over not in AXES:
         return None
-    try:
-        if data["over"] == "tolerance":
-            sizes = tuple(sorted(1.0 / float(rtol) for rtol in plan["profile"]["rtols"]))
-            return Axis("tolerance", str(data["of"]), str(data["unit"]), sizes, {s: str(data["of"]) for s in sizes})
-        planned = {entry["name"] for entry in plan["problems"]}
-        problems = {float(size): name for name, size in data["sizes"].items() if name in planned and size > 0}
-        return Axis(str(data["over"]), str(data["of"]), str(data["unit"]), tuple(sorted(problems)), problems)
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
-        return None
+    if sweep.over == "tolerance":
+        problems = {1.0 / rtol: sweep.of for rtol in plan.profile.rtols if rtol > 0}
+    else:
+        planned = {problem.name for problem in plan.problems}
+        problems = {float(size): name for name, size in sweep.sizes.items() if name in planned and size > 0}
+    return Axis(sweep.over, sweep.of, AXES[sweep.over], tuple(sorted(problems)), problems)
 
 
 def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
@@ -143,7 +141,7 @@ def _table(summary: RunSummary, axis: Axis, quantity: str, contest: Contest) -> 
     cells = [cell for solver in contest.solvers for cell in solver.cells.values()]
     target = Target(None, None) if axis.tolerance else _target(cells, quantity)
     rows = tuple(_row(axis, quantity, solver, target) for solver in contest.solvers)
-    judged = quantity in ("solve", "gradient") and bool(summary.plan["profile"]["comparable"])
+    judged = quantity in ("solve", "gradient") and summary.plan.profile.comparable
     meetings = tuple(_meetings(rows)) if judged else ()
     return SweepTable(axis, quantity, contest, target, rows, meetings)
 

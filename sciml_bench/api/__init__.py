@@ -220,10 +220,11 @@ def load(name: Path | str | None = None, out: Path | str = RESULTS) -> Run:
         UsageError: there is no run yet.
         StoreError: the folder does not hold a run, or its plan cannot be read.
     """
+    from sciml_bench.planning.written_plan import written_plan
     from sciml_bench.record.run_folder import find_run
 
     found = find_run(name, Path(out))
-    _ = found.plan
+    written_plan(found)
     return Run(found)
 
 

@@ -58,9 +58,11 @@ class Run:
         from sciml_bench.analysis.analysis import Analysis
         from sciml_bench.analysis.machines import of_one_kind
         from sciml_bench.analysis.summary import summarise
+        from sciml_bench.planning.written_plan import written_plan
 
         shown = of_one_kind(self.stored)
-        return Analysis(summarise(self.plan, self.records if shown is self.stored else shown.records()), self.folder)
+        records = self.records if shown is self.stored else shown.records()
+        return Analysis(summarise(written_plan(self.stored), records), self.folder)
 
     @cached_property
     def cells(self) -> Frame:

@@ -60,7 +60,7 @@ class RunData:
     @property
     def comparable(self) -> bool:
         """Return whether the times of this run may be compared."""
-        return bool(self.summary.plan["profile"]["comparable"])
+        return self.summary.plan.profile.comparable
 
     @cached_property
     def contests(self) -> tuple[Contest, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from sciml_bench.analysis.comparable import why_not_comparable
-from sciml_bench.analysis.models import is_model
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.charts.chart import Chart
 from sciml_bench.charts.data import RunData
@@ -74,13 +73,13 @@ class RunKind(Kind):
             yield from self.make(data)
 
     def _special(self, summary: RunSummary, problem: str | None) -> str:
-        if self.compares and not summary.plan["profile"]["comparable"]:
+        if self.compares and not summary.plan.profile.comparable:
             return f"its times are not compared: {why_not_comparable(summary)}"
         return ""
 
 
 def _is_model(summary: RunSummary, problem: str) -> bool:
-    return any(entry["name"] == problem and is_model(entry) for entry in summary.plan["problems"])
+    return (found := summary.plan.problem(problem)) is not None and found.is_model
 
 
 def _outcomes(cells: list[CellSummary]) -> str:

@@ -57,7 +57,7 @@ class ProblemData:
     @cached_property
     def comparable(self) -> bool:
         """Return whether the times of this run may be compared."""
-        return bool(self.summary.plan["profile"]["comparable"])
+        return self.summary.plan.profile.comparable
 
     @cached_property
     def processes(self) -> str:

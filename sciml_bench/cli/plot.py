@@ -12,6 +12,7 @@ from sciml_bench.charts.catalog import charts as of_kind
 from sciml_bench.charts.chart import SUFFIXES
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
+from sciml_bench.planning.written_plan import written_plan
 
 if TYPE_CHECKING:
     from sciml_bench.charts.chart import Chart
@@ -78,7 +79,7 @@ def plot(
     def left_out(what: object) -> None:
         click.echo(f"left out: {what}", err=True)
 
-    summary = summarise(found.plan, found.records(left_out), left_out)
+    summary = summarise(written_plan(found), found.records(left_out), left_out)
     charts = of_kind(Analysis(summary, found.folder), kind, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document

@@ -10,6 +10,7 @@ import click
 
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
+from sciml_bench.planning.written_plan import written_plan
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.summary import RunSummary
@@ -48,7 +49,7 @@ def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | 
     run = machines.of_one_kind(run, machine)
     other_machines = machines.note(run)
     records = run.records(on_damage=lambda line: damaged.append(str(line)))
-    analysis = Analysis(summarise(run.plan, records, damaged.append), run.folder)
+    analysis = Analysis(summarise(written_plan(run), records, damaged.append), run.folder)
     if as_json:
         from sciml_bench.cli.output import print_json
         from sciml_bench.render.document import run_document

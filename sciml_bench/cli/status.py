@@ -9,6 +9,7 @@ import click
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option
 from sciml_bench.cli.output import print_json
+from sciml_bench.planning.written_plan import written_plan
 
 
 @click.command(
@@ -42,7 +43,7 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
     if unit is not None:
         click.echo(log_of(folder, unit))
         return exit_codes.OK
-    found = status_of(folder, opened.plan)
+    found = status_of(folder, written_plan(opened))
     failed = found.count(Progress.FAILED)
     if as_json:
         print_json(status_document(found))

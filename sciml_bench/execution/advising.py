@@ -25,11 +25,13 @@ from sciml_bench.execution.session import Session, open_session
 from sciml_bench.execution.within import WithinEngine
 from sciml_bench.importing.importer import library_of
 from sciml_bench.planning.candidates import Candidates, candidates, ranked
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.problems import PlannedProblem, entry_named
 from sciml_bench.planning.profiles import RACING, SCREENING
 from sciml_bench.planning.purpose import RACE, SCREEN, Advised
 from sciml_bench.planning.selection import FRAMEWORKS, Selection, check_names
+from sciml_bench.planning.settings import Settings
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, SOLVERS, Cell, Point
 from sciml_bench.stats.race import Race
@@ -241,7 +243,7 @@ def _plan(asked: Asked, known: Mapping[str, Adapter], cells: tuple[Cell, ...], a
 
 
 def _cells(session: Session) -> list[CellSummary]:
-    summary = summarise(session.run.plan, session.run.records(on_damage=lambda _: None))
+    summary = summarise(written_plan(session.run), session.run.records(on_damage=lambda _: None))
     return list(summary.cells.values())
 
 

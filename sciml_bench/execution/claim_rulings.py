@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.planning.purpose import claimed_sides
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.published_claims.collection import Tested, claims, of_run
 from sciml_bench.published_claims.judging import Judged, Measurement, judged, untested
 from sciml_bench.record.run_folder import Run, find_run, runs_in
@@ -27,7 +27,7 @@ def claims_of(run: Run) -> tuple[Tested, ...]:
         UsageError: it is not a run of a claim.
         ProblemError: the file of a claim is wrong.
     """
-    found = of_run(run.folder, run.plan)
+    found = of_run(run.folder, written_plan(run))
     if not found:
         raise UsageError(f"{run.folder} is not a run of a claim; make one with `sciml-bench claims run`")
     return found
@@ -38,7 +38,7 @@ def newest_of_each(out: Path) -> dict[str, Run]:
     found: dict[str, Run] = {}
     for run in runs_in(out):
         try:
-            names = claimed_sides(run.plan)
+            names = written_plan(run).sides
         except StoreError:
             continue
         for name in names:
@@ -65,7 +65,7 @@ def tested(names: Iterable[Path | str], out: Path) -> list[tuple[Tested, Run]]:
 def judge_runs(items: Sequence[tuple[Tested, Run]], on_damage: OnDamage | None = None) -> tuple[Judged, ...]:
     """Judge the claims of these runs as one family of comparisons; damaged lines are left out."""
     runs = {run.folder: run for _, run in items}
-    summaries = {folder: summarise(run.plan, run.records(on_damage=on_damage)) for folder, run in runs.items()}
+    summaries = {folder: summarise(written_plan(run), run.records(on_damage=on_damage)) for folder, run in runs.items()}
     return judged([Measurement(item.claim, summaries[run.folder], run.folder, item.changed) for item, run in items])
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.registry import adapters, missing
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import Profile, profile_named
 from sciml_bench.planning.purpose import Claimed, Sweep
 from sciml_bench.planning.selection import FRAMEWORKS, Selection
+from sciml_bench.planning.settings import Settings
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.run_folder import Run, runs_in
 from sciml_bench.record.task import SOLVERS
@@ -91,8 +93,8 @@ def earlier_costs(folder: Path, profile: str) -> Mapping[str, float]:
     """Seconds that the processes of cells took in the newest run of this profile, by label."""
     for run in newest_runs(folder):
         try:
-            name = run.plan["profile"]["name"]
-        except (StoreError, KeyError, TypeError):
+            name = written_plan(run).profile.name
+        except StoreError:
             continue
         if name == profile and _is_quickly_read(run):
             records = run.records(on_damage=lambda _: None)
@@ -107,11 +109,10 @@ def newest_spread(folder: Path) -> Spread | None:
 
     for run in newest_runs(folder):
         try:
-            plan = run.plan
-            comparable = plan["profile"]["comparable"]
-        except (StoreError, KeyError, TypeError):
+            plan = written_plan(run)
+        except StoreError:
             continue
-        if comparable and _is_quickly_read(run):
+        if plan.profile.comparable and _is_quickly_read(run):
             found = spread_of(summarise(plan, run.records(on_damage=lambda _: None)), run.folder.name)
             if found is not None:
                 return found

@@ -14,9 +14,10 @@ from sciml_bench.analysis.selftest.figures import Times
 from sciml_bench.analysis.selftest.store import Writer
 from sciml_bench.engine.group import measure_group
 from sciml_bench.engine.limits import Limits
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Placement, Record

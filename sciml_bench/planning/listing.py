@@ -73,16 +73,17 @@ def list_adapters() -> list[Row]:
 def list_runs(folder: Path) -> list[Row]:
     """The runs in a folder, newest first, and how many of their cells have a record."""
     from sciml_bench.errors import StoreError
+    from sciml_bench.planning.written_plan import written_plan
     from sciml_bench.record.run_folder import runs_in
 
     rows: list[Row] = []
     for run in runs_in(folder):
         try:
-            plan = run.plan
-            cells = {cell["cell_id"] for cell in plan["cells"]}
+            plan = written_plan(run)
+            cells = {item.cell_id for item in plan.cells}
             seen = {cell_id for cell_id, _ in run.done()}
-            facts = (str(plan["profile"]["name"]), len(cells), len(cells & seen), str(plan.get("command", "")))
-        except (StoreError, KeyError, TypeError, AttributeError):
+            facts = (plan.profile.name, len(cells), len(cells & seen), plan.command)
+        except StoreError:
             # Whoever opens it reads an error that names the line.
             facts = ("damaged", 0, 0, "")
         profile, planned, recorded, command = facts

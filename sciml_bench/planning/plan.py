@@ -23,6 +23,7 @@ from sciml_bench.planning.problems import PlannedProblem, entries
 from sciml_bench.planning.profiles import Profile
 from sciml_bench.planning.purpose import SCREEN, Advised, Claimed, Sweep
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.planning.tasks import TaskFactory
 from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
@@ -32,16 +33,6 @@ SCHEMA = 1
 
 # Advice is wanted within minutes: the proof of its reference may cost this, as counted.
 ADVICE_PROOF_S = 5.0
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings that all workers of a run share. ``memory_limit_bytes`` is ``None`` for the engine's own default."""
-
-    seed: int = 0
-    threads: int = 1
-    timeout_s: float = 0.0
-    memory_limit_bytes: int | None = None
 
 
 @dataclass(frozen=True)

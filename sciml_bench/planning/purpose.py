@@ -92,22 +92,6 @@ SCREEN, RACE = "screen", "race"
 """The two stages of advice."""
 
 
-def claimed_sides(plan: Mapping[str, Any]) -> dict[str, Mapping[str, tuple[str, ...]]]:
-    """The labels of the sides of each claim that a written plan tests, by the claim's id; empty if it tests none."""
-    claimed = plan.get("claimed")
-    if claimed is None:
-        return {}
-    return {
-        claim: {name: (cells,) if isinstance(cells, str) else tuple(cells) for name, cells in sides.items()}
-        for claim, sides in claimed.get("claims", {}).items()
-    }
-
-
-def by_recipes(plan: Mapping[str, Any], claim: str, side: str) -> bool:
-    """Return whether a written plan asked the recipes for several cells of a side of a claim."""
-    return isinstance(plan["claimed"].get("claims", {}).get(claim, {}).get(side), list)
-
-
 FOLDER = "claims"
 """The folder of a run's claim files, so that its results say what they test."""
 

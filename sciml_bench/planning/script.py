@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.adapters.script import script_of
 from sciml_bench.errors import UsageError
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.problems import entry_named
 from sciml_bench.planning.profiles import SCREENING
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.task import DEFAULT_SAVING, Cell, Point
 
 

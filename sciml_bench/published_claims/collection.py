@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sciml_bench.errors import StoreError, UsageError
-from sciml_bench.planning.purpose import FOLDER, by_recipes, claimed_sides, kept_file
+from sciml_bench.planning.purpose import FOLDER, kept_file
+from sciml_bench.planning.written_plan import WrittenPlan
 from sciml_bench.published_claims.claim import ONE_SIDE, SIDES, Claim, Side
 from sciml_bench.published_claims.load import load_claim
 from sciml_bench.published_claims.selection import recommended_cells
@@ -52,7 +53,7 @@ class Tested:
     changed: frozenset[str] = frozenset()
 
 
-def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
+def of_run(folder: Path, plan: WrittenPlan) -> tuple[Tested, ...]:
     """The claims that a run tests, in the plan's order; empty if it tests none.
 
     A claim of the suite is judged in its current form, since knowledge of its source grows: the file in the run's
@@ -62,7 +63,7 @@ def of_run(folder: Path, plan: Mapping[str, Any]) -> tuple[Tested, ...]:
         ProblemError: the file of a claim is wrong.
     """
     found: list[Tested] = []
-    for name in claimed_sides(plan):
+    for name in plan.sides:
         path = kept_file(folder, name)
         if not path.is_file():
             continue
@@ -103,17 +104,17 @@ _LEFT = ("method", "sensitivity", "mode")
 _SIDES = (*SIDES, *ONE_SIDE)
 
 
-def _without_recipes(claim: Claim, folder: Path, plan: Mapping[str, Any]) -> frozenset[str]:
+def _without_recipes(claim: Claim, folder: Path, plan: WrittenPlan) -> frozenset[str]:
     """The settings whose sides are left to recipes that a run did not ask for, and did not measure all the same."""
-    measured = {cell["label"] for cell in plan["cells"]}
-    names = claimed_sides(plan)[claim.id]
+    measured = {item.label for item in plan.cells}
+    names = plan.sides[claim.id]
     lacking: set[str] = set()
     for setting in SETTINGS:
         sides: Mapping[str, Side] = {} if (known := getattr(claim, setting)) is None else known.sides
         for name, side in sides.items():
             label = next(iter(names.get(f"{setting}.{name}", ())), "")
             path = folder / PROBLEMS / f"{label.partition('/')[0]}.toml"
-            if side.recommended and label and not by_recipes(plan, claim.id, f"{setting}.{name}"):
+            if side.recommended and label and not plan.by_recipes(claim.id, f"{setting}.{name}"):
                 wanted = recommended_cells(path, side, claim.figure.calls) if path.is_file() else ()
                 if not wanted or any(cell.label not in measured for cell in wanted):
                     lacking.add(setting)

@@ -14,7 +14,6 @@ from sciml_bench.analysis.process_summary import CallSummary, PointSummary, Proc
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.planning.labels import labels
-from sciml_bench.planning.purpose import claimed_sides
 from sciml_bench.published_claims.claim import COUNTS, LATER, ONE_SIDE, SIDES, Claim
 from sciml_bench.published_claims.claim import Side as SideOfClaim
 from sciml_bench.published_claims.conditions import CALL_PATH, DIRECT, MEAN, MEDIAN, MINIMUM, TIMING
@@ -140,7 +139,7 @@ class _Side:
         Times are reduced by the source's statistic at its settings and by the median when fair. A library that the
         source called from its own language is read on its side of the bridge in both.
         """
-        labels = claimed_sides(summary.plan).get(claim.id, {}).get(f"{setting}.{name}", ())
+        labels = summary.plan.sides.get(claim.id, {}).get(f"{setting}.{name}", ())
         problems = {label.partition("/")[0] for label in labels}
         stated: SideOfClaim = getattr(claim, setting).sides[name]
         measured = [cell for cell in summary.cells.values() if cell.cell.problem in problems]
@@ -186,9 +185,9 @@ class _Side:
         """A side whose cells the plan left out, with the reason of the first."""
         if self.cells != (_UNMEASURED,):
             return None
-        skipped = summary.plan.get("skipped", ())
+        skipped = summary.plan.skipped
         for label in self.labels:
-            reason = next((entry["reason"] for entry in skipped if label in labels(entry["cells"])), None)
+            reason = next((skip.reason for skip in skipped if label in labels(skip.cells)), None)
             if reason is not None:
                 return Measured(why=f"was left out: {reason}")
         return None
@@ -275,7 +274,7 @@ def _digits(claim: Claim, fast: _Side, slow: _Side) -> list[float]:
 
 def _place(claim: Claim, side: str, cell: CellSummary, summary: RunSummary) -> int:
     """The point of a published side in its cell; a cell that is a side when fair, too, has several."""
-    points = summary.plan["claimed"].get("points", {}).get(cell.cell.label, ())
+    points = () if (claimed := summary.plan.claimed) is None else claimed.points.get(cell.cell.label, ())
     stated = claim.published.sides[side].tolerances if claim.published is not None else None
     return next((i for i, (rtol, atol) in enumerate(points) if Point(rtol, atol) == stated), 0)
 

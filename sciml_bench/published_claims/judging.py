@@ -97,7 +97,7 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
             findings[name] = _together(readings, each) if each else unmeasured
             curve = {read.digits: one for read, one in zip(readings, each, strict=True) if read.digits is not None}
             curves |= {name: curve} if curve else {}
-        profile = item.summary.plan["profile"]["name"]
+        profile = item.summary.plan.profile.name
         result.append(Judged(item.claim, findings, item.folder, profile, curves))
     return tuple(result)
 

@@ -28,7 +28,6 @@ from sciml_bench.record.jsonl import (
 )
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record, read_records
-from sciml_bench.record.task import Cell
 
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
@@ -110,11 +109,8 @@ class Run:
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """The plan as it was written. :class:`StoreError` if a part of it is of another kind."""
-        plan = read_object(self.folder / PLAN)
-        if part := _misshapen(plan):
-            raise StoreError(f"{self.folder / PLAN} is damaged: {part}. Restore it from a copy, or start a new run.")
-        return plan
+        """The content of its plan's file. :class:`StoreError` if it cannot be read."""
+        return read_object(self.folder / PLAN)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
@@ -191,27 +187,6 @@ class Run:
 
 # A plan of ten thousand cells has eight.
 _LARGEST_OBJECT_BYTES = 2**28
-
-_OBJECTS, _LISTS = ("profile", "settings"), ("cells", "problems", "skipped")
-
-
-def _misshapen(plan: Mapping[str, Any]) -> str:
-    """Name a part of a plan that is not an object, or not a list of objects, as it must be; empty without one."""
-    wrong = [name for name in _OBJECTS if not isinstance(plan.get(name, {}), dict)]
-    for name in _LISTS:
-        entries = plan.get(name, [])
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            wrong.append(name)
-    if "cells" not in wrong and not all(_is_cell(entry) for entry in plan.get("cells", [])):
-        wrong.append("cells")
-    return f"'{wrong[0]}' holds a value of another kind" if wrong else ""
-
-
-def _is_cell(entry: Mapping[str, Any]) -> bool:
-    try:
-        return "cell" not in entry or isinstance(Cell(**entry["cell"]), Cell)
-    except (TypeError, ValueError):
-        return False
 
 
 def is_record(line: bytes) -> bool:

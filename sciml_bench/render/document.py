@@ -12,7 +12,7 @@ from sciml_bench.analysis.analysis import Analysis, RankedTable
 from sciml_bench.analysis.comparable import disturbed
 from sciml_bench.analysis.drifts import document
 from sciml_bench.analysis.explanation.phase_breakdown import stack
-from sciml_bench.analysis.models import is_model, model_table
+from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.ranking import QUANTITIES, Lead, Ranking
 from sciml_bench.analysis.reliability import shares
 from sciml_bench.analysis.rows import Comparison, Row, Time
@@ -32,7 +32,7 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
     summary, counts, comparable = analysis.summary, analysis.cell_tally, analysis.comparable
     return {
         "folder": str(analysis.folder),
-        "profile": summary.plan["profile"]["name"],
+        "profile": summary.plan.profile.name,
         "comparable": comparable,
         "not_comparable": analysis.why_not_comparable or None,
         "disturbed_processes": disturbed(summary.cells.values()).count,
@@ -62,8 +62,10 @@ def run_document(analysis: Analysis) -> dict[str, Any]:
 
 def _model(summary: RunSummary, name: str) -> dict[str, Any]:
     """Further facts of a model of the conventional track; empty for an equation."""
-    problem = next((entry for entry in summary.plan["problems"] if entry["name"] == name), {})
-    return {"model": model_document(problem, model_table(name, summary.of_problem(name)))} if is_model(problem) else {}
+    problem = summary.plan.problem(name)
+    if problem is None or not problem.is_model:
+        return {}
+    return {"model": model_document(problem, model_table(name, summary.of_problem(name)))}
 
 
 def _problem(comparison: Comparison, of_tables: list[dict[str, Any]]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from sciml_bench.analysis.selftest.figures import (
 )
 from sciml_bench.analysis.selftest.store import STALE_DAYS, SelfTest, document, newest
 from sciml_bench.errors import StoreError
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run
 from sciml_bench.stats.power import smallest_named
 from sciml_bench.stats.proportion import Proportion
@@ -42,7 +43,7 @@ _DOUBTS = {
 
 def selftest_line(run: Run) -> str:
     """One line: the quality of the harness on the machine of this run, by the newest self-test next to it."""
-    processes = run.plan["profile"]["processes"]
+    processes = written_plan(run).profile.processes
     environment = _environment(run)
     test = newest(run.folder.parent, machine_hash(environment))
     return head(test, environment, datetime.datetime.now(datetime.UTC), processes)

@@ -6,8 +6,8 @@ there are also the matched tables, the verdicts between rows, the best choices, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TextIO
 
 from rich import box
 from rich.console import Console
@@ -22,7 +22,7 @@ from sciml_bench.analysis.batch_outcomes import batch_lines
 from sciml_bench.analysis.drifts import drift_lines
 from sciml_bench.analysis.explanation import phase_breakdown
 from sciml_bench.analysis.failures import Failure
-from sciml_bench.analysis.models import is_model, model_table
+from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.reliability import stability_table
 from sciml_bench.analysis.rows import Target
 from sciml_bench.analysis.summary import CellSummary, RunSummary
@@ -36,6 +36,7 @@ from sciml_bench.analysis.tables.recommendation import FEW, recommendation_table
 from sciml_bench.analysis.tables.table import Entry, Table, Unit
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.record.outcome import Outcome
 
 _UNLIMITED = 10_000
@@ -111,7 +112,7 @@ def _print_sweep(summary: RunSummary, console: Console) -> None:
 def _print_problems(analysis: Analysis, console: Console, *, full: bool) -> None:
     """Print the tables of every problem."""
     summary = analysis.summary
-    models = {entry["name"]: entry for entry in summary.plan["problems"] if is_model(entry)}
+    models = {problem.name: problem for problem in summary.plan.problems if problem.is_model}
     for problem in analysis.problems:
         if problem.name in models:
             _print_model(models[problem.name], problem, console, full=full)
@@ -159,7 +160,7 @@ def print_problem(problem: ProblemAnalysis, console: Console, *, full: bool = Tr
     _print_stacks(cells, console)
 
 
-def _print_model(entry: Mapping[str, Any], problem: ProblemAnalysis, console: Console, *, full: bool) -> None:
+def _print_model(entry: WrittenProblem, problem: ProblemAnalysis, console: Console, *, full: bool) -> None:
     """Print the tables of a model: parity before times. ``entry`` is what the plan says of it."""
     table = model_table(problem.name, problem.cells)
     if not table.parity:
@@ -326,8 +327,8 @@ def print_lines(lines: Iterable[str], console: Console) -> None:
 def print_reading_help(summary: RunSummary, console: Console) -> None:
     """Say once how the tables are to be read."""
     _say(console, "")
-    problems = {entry["name"]: entry for entry in summary.plan["problems"]}
-    of_equations = any(cell.timed and not is_model(problems[cell.cell.problem]) for cell in summary.cells.values())
+    models = {problem.name for problem in summary.plan.problems if problem.is_model}
+    of_equations = any(cell.timed and cell.cell.problem not in models for cell in summary.cells.values())
     for text in (*((_READING_HELP,) if of_equations else ()), phase_breakdown.legend()):
         for line in wrapped(text, min(console.width, _WIDEST_TEXT)):
             _say(console, line, "dim")

@@ -11,13 +11,11 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from sciml_bench.adapters.base import INFERENCE
-from sciml_bench.errors import StoreError
 from sciml_bench.host.environments import pins
 from sciml_bench.planning.blocks import Slot, blocks
 from sciml_bench.planning.cells import Planned
-from sciml_bench.planning.labels import count
 from sciml_bench.planning.plan import plan_hash
-from sciml_bench.planning.purpose import SCREEN
+from sciml_bench.planning.written_plan import WrittenCell, WrittenPlan, as_plan
 from sciml_bench.record.codec import parse
 from sciml_bench.record.decode_error import UnknownMember
 from sciml_bench.record.jsonl import numbered_lines, unsealed
@@ -51,34 +49,25 @@ class Line:
 
 @dataclass(frozen=True)
 class Intent:
-    """The promises of a run's plan, the environments of its machines by hash, and its lock files by name."""
+    """The promises of a run's plan with the hash of its content, the environments of its machines by hash, and its lock
+    files by name.
+    """
 
-    plan: Mapping[str, Any]
+    plan: WrittenPlan
     environments: Mapping[str, Mapping[str, Any]]
     locks: Mapping[str, bytes]
+    hash: str
 
     @classmethod
     def of(
-        cls, plan: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], locks: Mapping[str, bytes]
+        cls, content: Mapping[str, Any], environments: Mapping[str, Mapping[str, Any]], locks: Mapping[str, bytes]
     ) -> Intent:
-        """The intent of a plan.
+        """The intent of the content of a plan's file.
 
         Raises:
-            StoreError: the plan is incomplete.
+            StoreError: it is not a plan.
         """
-        intent = cls(plan, environments, locks)
-        try:
-            _ = intent.cells, intent.spec_hashes, intent.places, plan_hash(plan)
-            profile = plan["profile"]
-            _ = profile["name"], profile["comparable"], profile["rtols"], plan["settings"]["threads"]
-            _ = profile["sampling"]["steady_calls"], profile["sampling"]["max_steady_calls"]
-            _ = [(entry["reason"], count(entry["cells"])) for entry in plan["skipped"]]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"plan.json is not a plan of this version ({type(error).__name__}: {error}). Verify the run with the "
-                "version of sciml-bench that made it, or restore plan.json from a copy."
-            ) from error
-        return intent
+        return cls(as_plan(content), environments, locks, plan_hash(content))
 
     def packages(self, record: Record) -> Mapping[str, str]:
         """The installed packages of a record's cell: of its named environment, if that has a lock, or of the run's."""
@@ -90,42 +79,35 @@ class Intent:
         return pins(lock.decode(errors="replace"))
 
     @cached_property
-    def cells(self) -> dict[str, Mapping[str, Any]]:
+    def cells(self) -> dict[str, WrittenCell]:
         """The planned cells by their identity."""
-        return {entry["cell_id"]: entry for entry in self.plan["cells"]}
+        return {item.cell_id: item for item in self.plan.cells}
 
     def tolerances(self, label: str) -> tuple[tuple[float, float], ...]:
         """The relative and absolute tolerances of a cell: the profile's ladder, or a claim's."""
-        purpose = self.plan.get("claimed") or self.plan.get("advised") or {}
-        own = purpose.get("points", {}).get(label)
-        if own is not None:
-            return tuple((rtol, atol) for rtol, atol in own)
-        return tuple((rtol, rtol) for rtol in self.plan["profile"]["rtols"])
-
-    @property
-    def is_screening(self) -> bool:
-        """Return whether the run looks at every way of a problem until it is accurate enough."""
-        return (self.plan.get("advised") or {}).get("stage") == SCREEN
+        purpose = self.plan.claimed or self.plan.advised
+        own = None if purpose is None else purpose.points.get(label)
+        return own if own is not None else tuple((rtol, rtol) for rtol in self.plan.profile.rtols)
 
     def calls(self, record: Record) -> tuple[str, ...]:
         """The calls that the plan requests for the cell of a record; earlier plans only give the sensitivity."""
-        told = self.cells.get(record.cell_id, {}).get("calls")
-        if told is None:
-            return (SOLVE,) if record.cell.sensitivity == INFERENCE else CALLS
-        return tuple(told)
+        planned = self.cells.get(record.cell_id)
+        if planned is not None and planned.calls is not None:
+            return planned.calls
+        return (SOLVE,) if record.cell.sensitivity == INFERENCE else CALLS
 
     @cached_property
     def spec_hashes(self) -> dict[str, str]:
         """The hash of each problem's specification."""
-        return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
+        return {problem.name: problem.spec_hash for problem in self.plan.problems}
 
     @cached_property
     def places(self) -> dict[tuple[str, int], tuple[int, Slot]]:
         """The place of each cell and block in the seeded order: its place in the whole run, and its slot."""
-        planned = [Planned(Cell(**item["cell"]), item["division"], item["group"]) for item in self.plan["cells"]]
-        ids = [entry["cell_id"] for entry in self.plan["cells"]]
-        order = blocks(planned, self.plan["profile"]["processes"], self.plan["settings"]["seed"])
-        return {(ids[slot.index], slot.block): (place, slot) for place, slot in enumerate(order)}
+        cells = self.plan.cells
+        planned = [Planned(item.cell, item.division, item.group) for item in cells]
+        order = blocks(planned, self.plan.profile.processes, self.plan.settings.seed)
+        return {(cells[slot.index].cell_id, slot.block): (place, slot) for place, slot in enumerate(order)}
 
 
 def read_lines(path: Path) -> Iterator[Line]:

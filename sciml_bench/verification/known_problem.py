@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from sciml_bench.adapters.declared import Declared, declarations
+from sciml_bench.adapters.declared import Declared
 from sciml_bench.errors import SciMLBenchError
+from sciml_bench.planning.written_plan import WrittenPlan
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.task import (
     Cell,
@@ -40,16 +40,14 @@ Known = Callable[[str], KnownProblem | str]
 """The problem of a name, or the reason why it is not known here."""
 
 
-def known_problems(plan: Mapping[str, Any]) -> Known:
+def known_problems(plan: WrittenPlan) -> Known:
     """Looks problems up in the catalog, or in the file that the plan names; each once."""
-
-    declared = declarations(plan)
 
     @cache
     def find(name: str) -> KnownProblem | str:
-        files = {entry["name"]: entry.get("file") for entry in plan["problems"]}
+        problem = plan.problem(name)
         try:
-            return _load(name, files.get(name), declared)
+            return _load(name, None if problem is None else problem.file, plan.declared)
         except SciMLBenchError as error:
             return str(error)
 

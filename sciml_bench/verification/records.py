@@ -48,12 +48,12 @@ def cell(record: Record, intent: Intent) -> Iterator[str]:
     if entry is None:
         yield f"cell {record.cell_id} is not in the plan"
         return
-    profile = intent.plan["profile"]
+    profile = intent.plan.profile
     for name, mine, theirs in (
-        ("label", record.cell.label, entry["label"]),
-        ("division", record.division, entry["division"]),
-        ("profile", record.profile, profile["name"]),
-        ("smoke_only", record.smoke_only, not profile["comparable"]),
+        ("label", record.cell.label, entry.label),
+        ("division", record.division, entry.division),
+        ("profile", record.profile, profile.name),
+        ("smoke_only", record.smoke_only, not profile.comparable),
     ):
         if mine != theirs:
             yield f"{name} {mine!r}, planned {theirs!r}"
@@ -65,7 +65,7 @@ def place(record: Record, intent: Intent) -> Iterator[str]:
         return
     found = intent.places.get((record.cell_id, record.block))
     if found is None:
-        yield f"block {record.block} is not planned; there are {intent.plan['profile']['processes']}"
+        yield f"block {record.block} is not planned; there are {intent.plan.profile.processes}"
     elif found[1].order != record.order:
         yield f"position {record.order} of block {record.block}, drawn was {found[1].order}"
 
@@ -75,14 +75,14 @@ def ladder(record: Record, intent: Intent) -> Iterator[str]:
 
     Screening leaves out the tolerances after one that is accurate enough.
     """
-    batches = next((p.get("batches") for p in intent.plan["problems"] if p["name"] == record.cell.problem), None)
-    if batches is not None:
-        measured = [point.batch for point in record.points]
-        if measured != batches:
-            yield f"batches {measured}, planned {batches}"
+    problem = intent.plan.problem(record.cell.problem)
+    if problem is not None and problem.batches is not None:
+        measured = tuple(point.batch for point in record.points)
+        if measured != problem.batches:
+            yield f"batches {list(measured)}, planned {list(problem.batches)}"
         return
     planned = intent.tolerances(record.cell.label)
-    if intent.is_screening:
+    if intent.plan.is_screening:
         planned = planned[: max(1, len(record.points))]
     rtols = tuple(rtol for rtol, _ in planned)
     found = tuple(point.rtol for point in record.points)
@@ -94,7 +94,7 @@ def ladder(record: Record, intent: Intent) -> Iterator[str]:
 
 def inputs(record: Record, intent: Intent) -> Iterator[str]:
     """The seed of the inputs is the plan's."""
-    drawn = input_seed(intent.plan["settings"]["seed"], record.cell.problem, record.block)
+    drawn = input_seed(intent.plan.settings.seed, record.cell.problem, record.block)
     if record.seed != drawn:
         yield f"seed {record.seed}, drawn was {drawn}"
 
@@ -120,8 +120,8 @@ def sample_values(record: Record, _intent: Intent) -> Iterator[str]:
 
 def sample_counts(record: Record, intent: Intent) -> Iterator[str]:
     """Halves that are ok have as many samples as the profile asks for, or were truncated."""
-    sampling = intent.plan["profile"]["sampling"]
-    least, most = sampling["steady_calls"], sampling["max_steady_calls"]
+    sampling = intent.plan.profile.sampling
+    least, most = sampling.steady_calls, sampling.max_steady_calls
     for point in record.points:
         for half in point.halves.values():
             if half.outcome is not Outcome.OK:
@@ -222,7 +222,7 @@ def computed(record: Record, _intent: Intent) -> Iterator[str]:
 def pinned(record: Record, intent: Intent) -> Iterator[str]:
     """Workers were pinned to as many processors as planned."""
     affinity = record.threads.get("affinity")
-    threads = intent.plan["settings"]["threads"]
+    threads = intent.plan.settings.threads
     if affinity is not None and len(affinity.split(",")) > threads:
         yield f"processors {affinity}, planned {threads}"
 

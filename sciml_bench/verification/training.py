@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from sciml_bench.record.outcome import Outcome
@@ -20,13 +19,13 @@ _AFTER_ALL = (
 def training(record: Record, intent: Intent) -> Iterator[str]:
     """The training is the plan's, every step has a loss and a time, and its end agrees with its outcome."""
     entry = intent.cells.get(record.cell_id)
-    planned = None if entry is None else entry.get("training")
+    planned = None if entry is None else entry.training
     found = record.training
     if found is None:
         if planned is not None:
             yield "it was to train, but it has no training"
         return
-    if entry is not None and dataclasses.asdict(found.settings) != planned:
+    if entry is not None and found.settings != planned:
         yield "its training is not the planned one" if planned else "it trained, which was not planned"
     yield from _steps(found)
     yield from _end(found)

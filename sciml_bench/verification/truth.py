@@ -107,7 +107,7 @@ def recomputable(record: Record, known: KnownProblem) -> str:
 def _error_bound(record: Record, intent: Intent) -> float:
     """The bound of a solution's mixed error under the run's profile, or at looser tolerances of the cell's own."""
     own = (rtol for rtol, _ in intent.tolerances(record.cell.label))
-    return min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(*own, *intent.plan["profile"]["rtols"]))
+    return min(LARGEST_ERROR_BOUND, ERROR_BOUND_FACTOR * max(*own, *intent.plan.profile.rtols))
 
 
 def _within(point: PointResult, what: str, given: Scores | None, error: object, bound: float) -> Iterator[str]:

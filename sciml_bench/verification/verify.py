@@ -10,6 +10,7 @@ from typing import Any
 
 from sciml_bench.analysis.cell_tally import cell_tally
 from sciml_bench.analysis.summary import summarise
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.verification import records, truth, whole_run
@@ -168,10 +169,11 @@ def verify(
     Raises:
         StoreError: the plan is incomplete.
     """
-    findings = _Findings(Intent.of(plan, environments, locks or {}), known)
+    intent = Intent.of(plan, environments, locks or {})
+    findings = _Findings(intent, known)
     # The sum needs outcomes only; points that are wrong must not stop it.
     ends = (dataclasses.replace(record, points=()) for record in map(findings.look_at, lines) if record is not None)
-    sum_of_cells = cell_tally(summarise(plan, ends)).sentence
+    sum_of_cells = cell_tally(summarise(intent.plan, ends)).sentence
     findings.look_at_run()
     return Verification(
         edition=edition().name,
@@ -179,7 +181,7 @@ def verify(
         breaches=tuple(sorted(findings.breaches, key=_place)),
         unchecked=dict(findings.unchecked),
         cell_tally=sum_of_cells,
-        comparable=plan["profile"]["comparable"],
+        comparable=intent.plan.profile.comparable,
     )
 
 
@@ -194,7 +196,8 @@ def verify_run(run: Run) -> Verification:
     Raises:
         StoreError: its plan or an environment cannot be read.
     """
-    return verify(run.plan, run.environments, read_lines(run.records_path), known_problems(run.plan), run.locks)
+    known = known_problems(written_plan(run))
+    return verify(run.plan, run.environments, read_lines(run.records_path), known, run.locks)
 
 
 def _judged(findings: _Findings) -> Iterator[Judged]:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sciml_bench.planning.labels import labels
-from sciml_bench.planning.plan import plan_hash
-from sciml_bench.planning.purpose import SCREEN
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.process import STARTUP
 from sciml_bench.record.record import Record
@@ -94,9 +92,8 @@ Found = Iterator[tuple[int | None, str]]
 
 def plan(_seen: Sequence[Seen], intent: Intent) -> Found:
     """The plan is the one that was written."""
-    told, again = intent.plan.get("hash"), plan_hash(intent.plan)
-    if told != again:
-        yield None, f"plan.json says {str(told)[:12]}…, its content hashes to {again[:12]}…"
+    if intent.plan.hash != intent.hash:
+        yield None, f"plan.json says {intent.plan.hash[:12] or 'nothing'}…, its content hashes to {intent.hash[:12]}…"
 
 
 def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
@@ -106,7 +103,6 @@ def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
     all of it was measured on one machine. Ways that are only looked at, and not compared, have no order: the promising
     ones come first.
     """
-    looked_at = intent.plan.get("advised", {}).get("stage") == SCREEN
     last: dict[object, int] = {}
     first, hosts = set[tuple[str, int]](), dict[tuple[str, int], str]()
     for item in seen:
@@ -120,7 +116,7 @@ def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
         if again:
             continue
         stretch = (item.host, item.problem, item.block) if item.host else ""
-        if place[0] < last.get(stretch, -1) and not looked_at:
+        if place[0] < last.get(stretch, -1) and not intent.plan.is_screening:
             yield item.line, f"block {item.block} position {place[1].order} comes after a later place of the plan"
         last[stretch] = max(last.get(stretch, -1), place[0])
 
@@ -131,8 +127,7 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
     Advice looks at ways as long as there is time, and in its race a cell may leave, but does not come back.
     """
     there = {(item.cell_id, item.block) for item in seen}
-    advised = intent.plan.get("advised")
-    if advised is not None:
+    if intent.plan.advised is not None:
         latest: dict[str, int] = {}
         for cell_id, block in there:
             latest[cell_id] = max(block, latest.get(cell_id, block))
@@ -140,7 +135,7 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
             if (cell_id, block) not in there and block < latest.get(cell_id, 0):
                 yield (
                     None,
-                    f"{intent.cells[cell_id]['label']} has no record in block {block}, but in block {latest[cell_id]}",
+                    f"{intent.cells[cell_id].label} has no record in block {block}, but in block {latest[cell_id]}",
                 )
         return
     nothing: dict[str, list[Nothing]] = defaultdict(list)
@@ -155,13 +150,13 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
             missing[cell_id].append(block)
     for cell_id, blocks in missing.items():
         listed = ", ".join(str(block) for block in blocks)
-        yield None, f"{intent.cells[cell_id]['label']} has no record in block {listed}"
+        yield None, f"{intent.cells[cell_id].label} has no record in block {listed}"
 
 
 def account(_seen: Sequence[Seen], intent: Intent) -> Found:
     """Planned cells are distinct, skipped ones are distinct and have reasons, and the two do not overlap."""
-    planned = [entry["label"] for entry in intent.plan["cells"]]
-    skipped = [label for entry in intent.plan["skipped"] for label in labels(entry["cells"])]
+    planned = [item.label for item in intent.plan.cells]
+    skipped = [label for skip in intent.plan.skipped for label in labels(skip.cells)]
     for name, listed in (("planned", planned), ("skipped", skipped)):
         twice = len(listed) - len(set(listed))
         if twice:
@@ -169,7 +164,7 @@ def account(_seen: Sequence[Seen], intent: Intent) -> Found:
     both = sorted(set(planned) & set(skipped))
     if both:
         yield None, f"{both[0]} is both planned and skipped"
-    if any(not entry["reason"] for entry in intent.plan["skipped"]):
+    if any(not skip.reason for skip in intent.plan.skipped):
         yield None, "cells are skipped without a reason"
 
 
@@ -208,7 +203,7 @@ def rerun(seen: Sequence[Seen], intent: Intent) -> Found:
             elif item.attempt > 1:
                 yield item.line, f"attempt {item.attempt}; a group is run again once"
         missing = {item.cell_id: item for item in useful if item.cell_id not in {other.cell_id for other in again}}
-        if noisy and intent.plan["profile"].get("rerun_noisy"):
+        if noisy and intent.plan.profile.rerun_noisy:
             for item in missing.values():
                 yield item.line, f"{problem} was noisy in block {block}, and this cell was not run again"
 
@@ -240,7 +235,7 @@ def clock(seen: Sequence[Seen], intent: Intent) -> Found:
 
     Each machine has its own clock.
     """
-    shared = intent.plan.get("advised", {}).get("stage") == SCREEN
+    shared = intent.plan.is_screening
     by_host: dict[str, list[Seen]] = defaultdict(list)
     for item in seen:
         by_host[item.host].append(item)

@@ -18,9 +18,10 @@ from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.charts.catalog import charts
 from sciml_bench.cli.main import main
 from sciml_bench.planning.cost import estimate_s
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.codec import encode
 from sciml_bench.record.run_folder import Run
 

@@ -14,9 +14,10 @@ from stubs.models import IMAGES, TEXTS
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.julia import installation
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.codec import decode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.training import Trained

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.batch_outcomes import batch_lines
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.trajectories import Trajectories
 

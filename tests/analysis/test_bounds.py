@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import is_bound
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 
 LADDER = (1e-3, 1e-4, 1e-5, 1e-6)

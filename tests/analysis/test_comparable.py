@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from stubs import compared
 from stubs.records import sealed_line
+from stubs.reported import summarise
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.comparable import Disturbed, comparable, disturbed, why_not_comparable
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import read_side
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.export.cells import lines
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.document import run_document

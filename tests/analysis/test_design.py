@@ -6,10 +6,9 @@ import math
 import random
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.selftest.power import ASSUMED, Spread, sights, spread_of
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.planning.profiles import NAMES, profile_named
 
 

@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.devices import moved, sentences
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables.footnotes import doubts
 from sciml_bench.record.task import Cell
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise, written
 
 from sciml_bench.analysis.cell_tally import cell_tally
 from sciml_bench.analysis.failures import broken, failures, one_line, rerun_command
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.retry_policy import RESULTS
 from sciml_bench.record.task import Training
@@ -52,9 +51,9 @@ def test_reasons_are_one_line():
 
 def test_the_rerun_command_is_exact():
     label = cell().label
-    assert rerun_command(label, plan([cell()])) == f"sciml-bench run --cell {label} --profile quick"
+    assert rerun_command(label, written(plan([cell()]))) == f"sciml-bench run --cell {label} --profile quick"
     other = plan([cell()], file="my problem.toml", timeout_s=3.0, threads=2, memory_limit_bytes=2**30)
-    assert rerun_command(label, other) == (
+    assert rerun_command(label, written(other)) == (
         f"sciml-bench run 'my problem.toml' --cell {label} --profile quick --timeout 3 --threads 2 --memory-limit 1024M"
     )
 
@@ -62,13 +61,16 @@ def test_the_rerun_command_is_exact():
 def test_a_side_of_a_claim_is_measured_again_at_the_tolerances_of_the_claim():
     claimed = {"claims": {"C1": {"published.fast": cell().label}, "C2": {"fair.fast": "other"}}}
     made = plan([cell()], file="results/run/problems/a.toml") | {"claimed": claimed}
-    assert rerun_command(cell().label, made) == "sciml-bench claims run results/run/claims/C1.toml --profile quick"
+    assert (
+        rerun_command(cell().label, written(made))
+        == "sciml-bench claims run results/run/claims/C1.toml --profile quick"
+    )
 
 
 def test_a_plan_with_odd_paths_has_a_rerun_command():
     """Plans come from strangers."""
     made = plan([cell()], file="a.toml") | {"claimed": {"claims": {"C1": {"published.fast": cell().label}}}}
-    assert rerun_command(cell().label, made) == "sciml-bench claims run claims/C1.toml --profile quick"
+    assert rerun_command(cell().label, written(made)) == "sciml-bench claims run claims/C1.toml --profile quick"
 
 
 def test_no_cell_vanishes():

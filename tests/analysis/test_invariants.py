@@ -7,11 +7,10 @@ import io
 from pathlib import Path
 
 from stubs.points import changed
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.drifts import document, drift_lines
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.codec import decode, encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult

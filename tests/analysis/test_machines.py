@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stubs.reported import summarise
 
 from sciml_bench.analysis.loaded_run import read_run
 from sciml_bench.analysis.machines import kinds_of, note, of_one_kind
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.cli.main import main
 from sciml_bench.errors import UsageError
 from sciml_bench.record.run_folder import Run, environment_hash

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from stubs import compared
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 from stubs.verifiable import made_run
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.analysis.failures import one_line
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.comparison import comparison_head
 from sciml_bench.render.document import run_document

@@ -6,13 +6,12 @@ import dataclasses
 import random
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.ranking import QUANTITIES, Judged, Lead, ranking
 from sciml_bench.analysis.row_tables import tables
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.analysis.tables import footnotes
 from sciml_bench.stats.verdict import Verdict
 

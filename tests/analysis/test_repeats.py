@@ -7,11 +7,11 @@ import shutil
 
 import pytest
 from stubs.compared import CELLS, MACHINE, run
+from stubs.reported import summarise
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.repeats import repeats
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.analysis.tables.footnotes import family
 from sciml_bench.stats.ratio import Ratio
 from sciml_bench.stats.run_spread import run_spreads

@@ -6,10 +6,9 @@ import dataclasses
 
 import pytest
 from stubs.points import changed
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.rows import Time, compare
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.stats.spread import Spread
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from stubs.points import changed
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables.scoring_notes import scoring
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Record

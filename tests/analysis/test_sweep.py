@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 from stubs import reported
 from stubs.points import changed
+from stubs.reported import summarise
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.process_summary import PointSummary
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.sweep import SweepRow, SweepTable, axis_of, sweep_tables
 from sciml_bench.analysis.tables.sweep import notes, size_text, value_text
 from sciml_bench.charts.catalog import across
+from sciml_bench.planning.purpose import Sweep
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
@@ -257,7 +259,7 @@ def test_curved_costs_are_told_with_the_slopes_at_both_ends():
 def test_a_sweep_over_tolerances_takes_the_ladder():
     """Each tolerance a hundred times tighter takes twice as long: k = log 2 / log 100."""
     made = summary({ADJOINT: lambda n: 1.0})
-    plan = {**made.plan, "sweep": {"over": "tolerance", "of": problem(10), "unit": "1/rtol", "sizes": {}}}
+    plan = dataclasses.replace(made.plan, sweep=Sweep("tolerance", problem(10), {}))
     table = only(RunSummary(plan, made.cells), "gradient")
     power = row(table, ADJOINT).power
     assert power is not None
@@ -303,11 +305,9 @@ def test_the_page_has_it_with_links_to_the_records(tmp_path):
     assert all(f'id="{link}"' in text for link in links)
 
 
-@pytest.mark.parametrize(
-    "sweep",
-    [None, "batch", {}, {"over": "batch", "of": "x", "unit": "y", "sizes": 3}, {"over": "batch", "sizes": {"a": "b"}}],
-)
+@pytest.mark.parametrize("sweep", [None, Sweep("colour", "x", {"x": 1})])
 def test_a_run_that_is_no_sweep_has_no_axis(sweep):
     made = summary(BOTH)
-    assert axis_of({**made.plan, "sweep": sweep}) is None
-    assert list(sweep_tables(RunSummary({**made.plan, "sweep": sweep}, made.cells))) == []
+    plan = dataclasses.replace(made.plan, sweep=sweep)
+    assert axis_of(plan) is None
+    assert list(sweep_tables(RunSummary(plan, made.cells))) == []

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench import api
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.document import run_document
 from sciml_bench.render.terminal import console_for, print_run

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 from stubs import drawn
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench import api
 from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.charts.catalog import KINDS, across, of_problem
 from sciml_bench.charts.chart import chart_name, charts_document, clean
 from sciml_bench.charts.kind import ProblemKind

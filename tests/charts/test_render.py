@@ -12,9 +12,9 @@ import xml.etree.ElementTree as ET
 import matplotlib
 import pytest
 from stubs import drawn
+from stubs.reported import summarise
 
 from sciml_bench.adapters.declared import declarations
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.charts import markers
 from sciml_bench.charts.catalog import of_problem
 from sciml_bench.charts.style import INK, Palette, configuration

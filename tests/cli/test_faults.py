@@ -243,14 +243,18 @@ def test_a_link_to_itself_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    "plan",
+    ("plan", "reason"),
     [
-        {"cells": [3]}, {"cells": [{"cell": 3}]}, {"profile": None, "problems": [None]}, {"skipped": {}},
-        {"settings": []},
+        ({"cells": [3]}, "cells[0]: an object expected, found 3"),
+        ({"cells": [{"cell": 3}]}, "cells[0]: 'label' is missing"),
+        ({"profile": None, "problems": [None]}, "profile: an object expected, found null"),
+        ({"skipped": {}}, "skipped: a list expected, found an object"),
+        ({"settings": []}, "settings: an object expected, found a list"),
+        ({"settings": {"threads": 1e300}}, "settings.threads: "),
     ],
-)  # fmt: skip
+)
 def test_a_plan_of_another_shape_is_named_and_stops_no_plan(
-    tmp_path: Path, plan: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, plan: dict[str, Any], reason: str, capsys: pytest.CaptureFixture[str]
 ):
     broken = tmp_path / "2030-01-01T00-00-00Z_broken"
     shutil.copytree(RUN, broken)
@@ -258,7 +262,7 @@ def test_a_plan_of_another_shape_is_named_and_stops_no_plan(
     (broken / "plan.json").write_text(json.dumps({**kept, **plan}))
     for command in ("show", "report", "verify"):
         assert main([command, str(broken)]) == exit_codes.USAGE
-        assert "plan.json is damaged: '" in capsys.readouterr().err
+        assert f"plan.json is not a plan of this version: {reason}" in capsys.readouterr().err
     words = ["robertson", "--adapter", "scipy", "--profile", "smoke", "--out", str(tmp_path)]
     assert main(["plan", *words]) == exit_codes.OK
 

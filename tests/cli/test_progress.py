@@ -18,9 +18,10 @@ from sciml_bench.execution.executor import Step
 from sciml_bench.execution.finished import Finished
 from sciml_bench.execution.schedule import placement
 from sciml_bench.measure.protocol import Enter, TrainingDone
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.task import Training

@@ -108,8 +108,8 @@ def test_a_run_without_records(measured):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"schema": 1}', "ERROR: plan.json is not a plan of this version ("),
-        ('{"cells": 3, "profile": []}', "plan.json is damaged: 'profile' holds a value of another kind"),
+        ('{"schema": 1}', "plan.json is not a plan of this version: 'version' is missing"),
+        ('{"schema": 1, "version": "0", "profile": []}', "version: profile: an object expected, found a list"),
     ],
 )
 def test_a_plan_of_another_kind_is_one_clear_error(measured, text, said):

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from stubs.carried import new_run
 from stubs.records import stub_measurement
+from stubs.reported import summarise
 from stubs.suite import stub_adapters
 
 from sciml_bench.analysis.advice.competitors import replayed
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.engine.interface import Engine, EventCallback, JobMeasured, UnitEnded
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
@@ -22,10 +22,11 @@ from sciml_bench.execution.executor import execute
 from sciml_bench.execution.racing import DECIDED, STARVED, RacingEngine
 from sciml_bench.execution.screening import ScreeningEngine
 from sciml_bench.execution.within import OUT_OF_TIME, WithinEngine
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import RACING, SCREENING
 from sciml_bench.planning.purpose import RACE, SCREEN, Advised
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.record import Measurement, Record

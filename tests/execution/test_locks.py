@@ -13,9 +13,10 @@ from stubs.suite import stub_adapters
 
 from sciml_bench.adapters.julia import installation
 from sciml_bench.execution.session import open_session
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.run_folder import LOCKS, Run
 from sciml_bench.verification.verify import verify_run
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from stubs import drawn
+from stubs.reported import summarise
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.render import latex, markdown
 
 HOSTILE = "\\input{/etc/passwd} $x^2$ & 50% #1 {a} ~ <b> | \"q\" 'p' `c`\n\\\\ é µ 中 🦜 --- _u_ ^"

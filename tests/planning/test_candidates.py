@@ -8,10 +8,11 @@ import pytest
 
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.planning.candidates import candidates, ranked
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 
 
 def entry_of(name):

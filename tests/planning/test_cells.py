@@ -11,10 +11,11 @@ from sciml_bench.adapters.base import DEFAULT, Cost, Method, Recipe
 from sciml_bench.errors import UsageError
 from sciml_bench.host.extras import install_command
 from sciml_bench.planning.cells import choose
-from sciml_bench.planning.plan import Settings, make_plan
+from sciml_bench.planning.plan import make_plan
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.profiles import Profile, profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.outcome import Outcome
 
 SMOKE, QUICK, STANDARD = (profile_named(name) for name in ("smoke", "quick", "standard"))

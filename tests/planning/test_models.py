@@ -10,9 +10,10 @@ from stubs.models import IMAGES
 from sciml_bench.adapters.base import INFERENCE
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.planning import cells
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import CONVENTIONAL, Task
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.execution.claim_rulings import claims_of, newest_of_each
 from sciml_bench.published_claims.claim import Claim
 from sciml_bench.published_claims.collection import find, folder

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.loaded_run import LoadedRun
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.planning.purpose import Claimed
 from sciml_bench.published_claims.claim import Claim, Figure
 from sciml_bench.published_claims.collection import find, keep
@@ -265,7 +264,7 @@ def run_of(claims: list[Claim], folder: Path) -> tuple[LoadedRun, Places]:
         ]
     told |= {"claimed": claimed(claims)}
     summary = summarise(told, records)
-    return LoadedRun("run", str(folder), told, {}, summary), Places("r1-", summary.cells, {})
+    return LoadedRun("run", str(folder), summary.plan, {}, summary), Places("r1-", summary.cells, {})
 
 
 def test_the_page_of_a_run_shows_its_claim(tmp_path: Path):

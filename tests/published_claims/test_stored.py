@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from stubs.reported import cell, plan
+from stubs.reported import cell, plan, summarise, written
 
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.errors import ProblemError
 from sciml_bench.published_claims.collection import find, keep, of_run
 from sciml_bench.published_claims.judging import Measurement, judged
@@ -25,20 +24,20 @@ def test_a_setting_that_changed_since_it_was_measured_has_no_ruling(tmp_path: Pa
     claims = {"C05": {"fair.fast": [FAIR_FAST.label]}}
     told = plan([FAIR_FAST, FAIR_SLOW]) | {"claimed": {"claims": claims, "points": {}}}
     keep([which], tmp_path)
-    assert [item.changed for item in of_run(tmp_path, told)] == [frozenset()]
+    assert [item.changed for item in of_run(tmp_path, written(told))] == [frozenset()]
     kept = tmp_path / "claims" / "C05.toml"
     text = kept.read_text(encoding="utf-8")
     kept.write_text(text.replace("notes = [", 'notes = ["other words",', 1).replace("53x", "54x"), encoding="utf-8")
-    assert [item.changed for item in of_run(tmp_path, told)] == [frozenset()], "words change no measurement"
+    assert [item.changed for item in of_run(tmp_path, written(told))] == [frozenset()], "words change no measurement"
     kept.write_text(text.replace("rtol = 1e-3\n", "rtol = 1e-4\n", 1), encoding="utf-8")
-    (tested,) = of_run(tmp_path, told)
+    (tested,) = of_run(tmp_path, written(told))
     assert tested.changed == {"published"}
     assert tested.claim.figure == which.figure, "what is known of the source is that of today"
     (found,) = judged([Measurement(tested.claim, summarise(told, []), tmp_path, tested.changed)])
     assert found.findings["published"].ruling is Ruling.OUTDATED
     assert claim_row(found)[3] == "not measured since its conditions changed"
     kept.write_text("claim = 1\n", encoding="utf-8")
-    assert of_run(tmp_path, told)[0].changed == {"published", "fair"}
+    assert of_run(tmp_path, written(told))[0].changed == {"published", "fair"}
 
 
 def test_a_claim_of_ones_own_is_read_from_its_run_whatever_is_installed_now(tmp_path: Path):
@@ -52,7 +51,7 @@ def test_a_claim_of_ones_own_is_read_from_its_run_whatever_is_installed_now(tmp_
     kept.write_text(re.sub(r'adapter = "[a-z]+"', 'adapter = "gone"', text, count=1), encoding="utf-8")
     with pytest.raises(ProblemError, match="unknown adapter 'gone'"):
         load_claim(kept)
-    (tested,) = of_run(tmp_path, told)
+    (tested,) = of_run(tmp_path, written(told))
     assert "gone" in {
         side.adapter
         for setting in (tested.claim.published, tested.claim.fair)

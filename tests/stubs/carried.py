@@ -12,9 +12,10 @@ from stubs.records import stub_measurement
 from stubs.suite import stub_adapters
 
 from sciml_bench.engine import local
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import Task

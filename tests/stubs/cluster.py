@@ -14,9 +14,10 @@ from sciml_bench.execution.cluster.scheduler import Phase, Scheduler, State
 from sciml_bench.execution.cluster.task import Order, carry_out_task
 from sciml_bench.execution.executor import Rest, execute
 from sciml_bench.execution.schedule import remaining
-from sciml_bench.planning.plan import Plan, Settings, make_plan
+from sciml_bench.planning.plan import Plan, make_plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.planning.selection import Selection
+from sciml_bench.planning.settings import Settings
 from sciml_bench.record.run_folder import Run
 
 HERE = {"sciml_bench": "1", "packages": {"numpy": "2.3.0", "torch": "2.13.0"}, "cpu": {"model": "small"}}

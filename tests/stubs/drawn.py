@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from stubs.reported import cell_id, plan, record
+from stubs.reported import cell_id, plan, record, summarise
 
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.perturbed_solve import PerturbedSolve
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult, Steady

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stubs.points import changed
@@ -11,7 +13,10 @@ from stubs.points import changed
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Method
 from sciml_bench.adapters.declared import Declared
+from sciml_bench.analysis import summary
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.planning.profiles import profile_named
+from sciml_bench.planning.written_plan import WrittenPlan, as_plan
 from sciml_bench.record.codec import encode
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import GradientResult, PointResult, SolveResult
@@ -116,9 +121,11 @@ def plan(
     chosen = profile_named(profile)
     problems = dict.fromkeys(which.problem for which in cells)
     return {
+        "schema": 1,
+        "version": "0",
         "profile": dataclasses.asdict(chosen),
         "settings": {"seed": 0, "threads": 1, "timeout_s": chosen.timeout_s, "memory_limit_bytes": None} | settings,
-        "problems": [{"name": name, "title": f"Title of {name}", "file": file} for name in problems],
+        "problems": [{"name": name, "title": f"Title of {name}", "spec_hash": "s", "file": file} for name in problems],
         "cells": [
             {"label": which.label, "cell": dataclasses.asdict(which), "cell_id": cell_id(which),
              "division": "idiomatic", "group": "", "estimated_s": 1.0}
@@ -129,3 +136,15 @@ def plan(
             {"reason": reason, "outcome": None, "cells": ["x"] * count} for reason, count in Counter(skipped).items()
         ],
     }  # fmt: skip
+
+
+def written(made: Mapping[str, Any]) -> WrittenPlan:
+    """A plan as it comes back from its file."""
+    return as_plan(json.loads(json.dumps(made)))
+
+
+def summarise(
+    made: Mapping[str, Any], records: Iterable[Record], on_damage: Callable[[str], object] = lambda _reason: None
+) -> RunSummary:
+    """The summary of a run with a plan made by hand."""
+    return summary.summarise(written(made), records, on_damage)

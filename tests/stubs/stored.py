@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sciml_bench.analysis.summary import summarise
+from stubs.reported import summarise
+
 from sciml_bench.execution.claim_rulings import claims_of, newest_of_each
 from sciml_bench.published_claims import judging
 from sciml_bench.published_claims.collection import find

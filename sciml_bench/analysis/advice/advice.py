@@ -18,13 +18,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 from sciml_bench.analysis.advice.break_even import GRADIENTS, cost
 from sciml_bench.analysis.ranking import Lead, lead_of, turned
 from sciml_bench.analysis.row_tables import RowTable
 from sciml_bench.analysis.rows import Row
-from sciml_bench.record.task import Cell
+from sciml_bench.planning.written_plan import WrittenPlan, WrittenProblem
 from sciml_bench.stats.break_even import Cost
 from sciml_bench.stats.problem_resampling import FEWEST, resampled_mean
 from sciml_bench.stats.ratio import Ratio, paired_ratio
@@ -77,17 +76,15 @@ class Advice:
     failed: tuple[str, ...]
 
 
-def kind_of(entry: Mapping[str, object]) -> str:
-    """The kind of a differential equation, by its entry in a plan; empty for plans without it."""
-    numbers = [entry.get(name) for name in ("n_states", "n_theta", "batch")]
-    told = "stiff" in entry and all(isinstance(number, int) for number in numbers)
-    if not told or entry.get("suite") == "conventional":
+def kind_of(problem: WrittenProblem) -> str:
+    """The kind of a differential equation of a plan; empty for models, and for plans without it."""
+    n_states, n_theta, batch = problem.n_states, problem.n_theta, problem.batch
+    if problem.is_model or problem.stiff is None or n_states is None or n_theta is None or batch is None:
         return ""
-    n_states, n_theta, batch = (int(str(number)) for number in numbers)
-    return "stiff" if entry["stiff"] else "large" if max(n_states, n_theta) * batch >= LARGE else "small"
+    return "stiff" if problem.stiff else "large" if max(n_states, n_theta) * batch >= LARGE else "small"
 
 
-def advice(plan: Mapping[str, Any], tables: Sequence[RowTable], fewest: int = FEWEST) -> tuple[Advice, ...]:
+def advice(plan: WrittenPlan, tables: Sequence[RowTable], fewest: int = FEWEST) -> tuple[Advice, ...]:
     """The solver to take for the problems of each kind, among the recommended ways of all libraries.
 
     A kind is left out if it has fewer than ``fewest`` problems, which say nothing of others, or if fewer than two ways
@@ -101,23 +98,23 @@ def advice(plan: Mapping[str, Any], tables: Sequence[RowTable], fewest: int = FE
     )
 
 
-def unadvised(plan: Mapping[str, Any], found: Sequence[Advice], fewest: int = FEWEST) -> dict[str, tuple[str, ...]]:
+def unadvised(plan: WrittenPlan, found: Sequence[Advice], fewest: int = FEWEST) -> dict[str, tuple[str, ...]]:
     """The kinds without advice although at least two ways were planned, with their problems."""
     told = {item.kind for item in found}
     of_kind = {kind: _problems(plan, kind) for kind in KINDS if kind not in told}
     return {kind: names for kind, names in of_kind.items() if len(names) >= fewest and len(_planned(plan, names)) > 1}
 
 
-def _problems(plan: Mapping[str, Any], kind: str) -> tuple[str, ...]:
-    return tuple(str(entry["name"]) for entry in plan["problems"] if kind_of(entry) == kind)
+def _problems(plan: WrittenPlan, kind: str) -> tuple[str, ...]:
+    return tuple(problem.name for problem in plan.problems if kind_of(problem) == kind)
 
 
-def _planned(plan: Mapping[str, Any], names: Sequence[str]) -> dict[Solver, set[str]]:
+def _planned(plan: WrittenPlan, names: Sequence[str]) -> dict[Solver, set[str]]:
     """The recommended ways that were to run any of these problems, and which of them."""
     found: dict[Solver, set[str]] = {}
-    for item in plan["cells"]:
-        if item["division"] == "idiomatic" and item["cell"]["problem"] in names:
-            found.setdefault(Cell(**item["cell"]).solver, set()).add(item["cell"]["problem"])
+    for item in plan.cells:
+        if item.division == "idiomatic" and item.cell.problem in names:
+            found.setdefault(item.cell.solver, set()).add(item.cell.problem)
     return found
 
 
@@ -148,7 +145,7 @@ class _Field:
         return [self.costs[solver][name].total_s(gradients) for name in self.problems]
 
 
-def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]) -> _Field:
+def _field(plan: WrittenPlan, kind: str, rows: Mapping[str, Sequence[Row]]) -> _Field:
     names = [name for name in _problems(plan, kind) if _planned(plan, [name])]
     alone = _alone(plan, names)
     contested = [name for name in names if name not in alone]
@@ -170,14 +167,14 @@ def _field(plan: Mapping[str, Any], kind: str, rows: Mapping[str, Sequence[Row]]
     )
 
 
-def _alone(plan: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+def _alone(plan: WrittenPlan, names: Sequence[str]) -> dict[str, str]:
     """The problems among these that only one library runs, as planned, of the libraries that run more than half of
     them.
     """
     libraries: dict[str, set[str]] = {}
-    for item in plan["cells"]:
-        if item["cell"]["problem"] in names:
-            libraries.setdefault(item["cell"]["adapter"], set()).add(item["cell"]["problem"])
+    for item in plan.cells:
+        if item.cell.problem in names:
+            libraries.setdefault(item.cell.adapter, set()).add(item.cell.problem)
     rivals = {library: problems for library, problems in libraries.items() if 2 * len(problems) > len(names)}
     if len(rivals) < 2:
         return {}

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sciml_bench.adapters.base import ProblemTraits
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.break_even import Cost
@@ -50,11 +50,13 @@ class Features:
         return cls(facts.n_states, facts.n_theta, facts.batch, *counts)
 
     @classmethod
-    def of_entry(cls, entry: Mapping[str, Any]) -> Features:
-        """Return the features of a problem in a plan. ``KeyError`` if an older plan has none."""
-        counts = entry["probe"] or {}
-        found = (counts.get(name) for name in ("explicit", "implicit", "limit"))
-        return cls(entry["n_states"], entry["n_theta"], entry["batch"], *found)
+    def of_written(cls, problem: WrittenProblem) -> Features | None:
+        """Return the features of a problem in a plan; ``None`` of a model, and in a plan without them."""
+        n_states, n_theta, batch = problem.n_states, problem.n_theta, problem.batch
+        if problem.is_model or n_states is None or n_theta is None or batch is None:
+            return None
+        counts = problem.probe or {}
+        return cls(n_states, n_theta, batch, *(counts.get(name) for name in ("explicit", "implicit", "limit")))
 
     @property
     def stiffness(self) -> float | None:

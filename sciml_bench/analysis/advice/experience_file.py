@@ -11,6 +11,7 @@ from sciml_bench.analysis.process_summary import ProcessSummary
 from sciml_bench.analysis.rows import work_points
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.errors import StoreError
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.codec import decode_json, encode_json
 from sciml_bench.record.jsonl import numbered_lines, write_whole
 from sciml_bench.record.run_folder import Run
@@ -19,15 +20,13 @@ from sciml_bench.stats.front import pareto_front
 
 def of_run(run: Run) -> Iterator[Known]:
     """The results of a run on each of its problems; empty for models, and for plans without features."""
-    summary = summarise(run.plan, run.records(on_damage=lambda _: None))
-    for entry in run.plan["problems"]:
-        try:
-            features = Features.of_entry(entry)
-        except (KeyError, TypeError):
-            continue
-        ways = tuple(found for cell in summary.of_problem(entry["name"]) if (found := _measured(cell)) is not None)
-        if ways:
-            yield Known(entry["name"], entry["spec_hash"], features, ways)
+    plan = written_plan(run)
+    summary = summarise(plan, run.records(on_damage=lambda _: None))
+    for problem in plan.problems:
+        features = Features.of_written(problem)
+        ways = tuple(found for cell in summary.of_problem(problem.name) if (found := _measured(cell)) is not None)
+        if ways and features is not None:
+            yield Known(problem.name, problem.spec_hash, features, ways)
 
 
 def merged(runs: Iterable[Run]) -> list[Known]:

@@ -74,10 +74,10 @@ def _forward(other: Cell, cell: Cell) -> bool:
 def _left_out(cell: Cell, summary: RunSummary) -> Iterator[Cell]:
     """The cells of a problem that only the profile left out, with the same precision and device."""
     here = (cell.precision, cell.device, cell.saving)
-    for entry in summary.plan["skipped"]:
-        if not str(entry["reason"]).startswith("not in profile"):
+    for skip in summary.plan.skipped:
+        if not skip.reason.startswith("not in profile"):
             continue
-        for label in labels(entry["cells"]):
+        for label in labels(skip.cells):
             if label.partition("/")[0] != cell.problem:
                 continue
             try:

@@ -84,9 +84,9 @@ def repeats(name: str, out: Path) -> list[Run]:
 def _side(run: Run, keyword: str, on_damage: OnDamage | None) -> Side:
     matches = compile_keyword(keyword)
     side = read_side(run, on_damage=on_damage or (lambda _: None))
-    if not side.plan["profile"]["comparable"]:
+    if not side.plan.profile.comparable:
         raise UsageError(
-            f"{run.folder} was made with profile {side.plan['profile']['name']}, one process per cell: its times are "
+            f"{run.folder} was made with profile {side.plan.profile.name}, one process per cell: its times are "
             "never compared. Use --profile quick or more."
         )
     return side.chosen(matches)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sciml_bench.analysis.comparison.sides import Side
 from sciml_bench.analysis.machine_hash import flat, is_machine
+from sciml_bench.record.codec import encode
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ def _machine(base: Side, new: Side) -> Iterator[Difference]:
 def _scoring_rules(base: Side, new: Side) -> Iterator[Difference]:
     if base.scoring_rules and new.scoring_rules and base.scoring_rules != new.scoring_rules:
         yield Difference("scoring rules of the records", _listed(base.scoring_rules), _listed(new.scoring_rules))
-    if base.plan["schema"] != new.plan["schema"]:
-        yield Difference("schema of the plan", str(base.plan["schema"]), str(new.plan["schema"]))
+    if base.plan.schema != new.plan.schema:
+        yield Difference("schema of the plan", str(base.plan.schema), str(new.plan.schema))
 
 
 def _specs(base: Side, new: Side) -> Iterator[Difference]:
@@ -52,15 +53,13 @@ def _specs(base: Side, new: Side) -> Iterator[Difference]:
 
 
 def _profiles(base: Side, new: Side) -> Iterator[Difference]:
-    mine, theirs = (dict(side.plan["profile"]) for side in (base, new))
+    mine, theirs = (encode(side.plan.profile) for side in (base, new))
     # The number of processes decides what can be seen, not what a time means.
-    for what in ("name", "sampling", "rtols", "warm_up"):
-        if mine.get(what) != theirs.get(what):
-            yield Difference(f"{what} of the profile", _text(mine.get(what)), _text(theirs.get(what)))
-    for what in ("threads", "timeout_s"):
-        a, b = (side.plan["settings"].get(what) for side in (base, new))
-        if what == "threads" and a != b:
-            yield Difference(what, _text(a), _text(b))
+    for what in ("name", "sampling", "rtols"):
+        if mine[what] != theirs[what]:
+            yield Difference(f"{what} of the profile", _text(mine[what]), _text(theirs[what]))
+    if (a := base.plan.settings.threads) != (b := new.plan.settings.threads):
+        yield Difference("threads", str(a), str(b))
 
 
 def _differences(base: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:

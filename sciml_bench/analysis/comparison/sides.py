@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sciml_bench.analysis.summary import CellSummary, RunSummary, summarise
-from sciml_bench.errors import StoreError
+from sciml_bench.planning.written_plan import WrittenPlan, written_plan
 from sciml_bench.record.jsonl import DamagedLine
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
@@ -34,7 +34,7 @@ class Side:
     """
 
     name: str
-    plan: Mapping[str, Any]
+    plan: WrittenPlan
     environment: Mapping[str, Any]
     summary: RunSummary
     samples: Mapping[tuple[str, int], tuple[Samples, ...]] = field(
@@ -51,13 +51,14 @@ class Side:
     @property
     def spec_hashes(self) -> dict[str, str]:
         """The hash of each problem's specification."""
-        return {entry["name"]: entry["spec_hash"] for entry in self.plan["problems"]}
+        return {problem.name: problem.spec_hash for problem in self.plan.problems}
 
     def chosen(self, matches: Callable[[str], bool]) -> Side:
         """Return a run reduced to the cells whose label matches."""
         kept = {key: cell for key, cell in self.summary.cells.items() if matches(cell.cell.label)}
         problems = {cell.cell.problem for cell in kept.values()}
-        plan = {**self.plan, "problems": [entry for entry in self.plan["problems"] if entry["name"] in problems]}
+        left = tuple(problem for problem in self.plan.problems if problem.name in problems)
+        plan = dataclasses.replace(self.plan, problems=left)
         return dataclasses.replace(self, plan=plan, summary=RunSummary(plan, kept))
 
 
@@ -67,7 +68,7 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
     Raises:
         StoreError: its plan or its environment cannot be read, or the plan is incomplete.
     """
-    _check(run)
+    plan = written_plan(run)
     kept: dict[tuple[str, int], tuple[int, tuple[Samples, ...]]] = {}
     rules: set[int] = set()
     record_ids: set[str] = set()
@@ -81,24 +82,9 @@ def read_side(run: Run, on_damage: Callable[[DamagedLine], None]) -> Side:
                 kept[key] = record.attempt, _samples(record)
             yield record
 
-    summary = summarise(run.plan, passing())
+    summary = summarise(plan, passing())
     samples = {key: points for key, (_, points) in kept.items()}
-    return Side(run.folder.name, run.plan, run.environment, summary, samples, frozenset(rules), frozenset(record_ids))
-
-
-def _check(run: Run) -> None:
-    """Touch the parts of a plan that a comparison needs, so that a damaged plan is reported before the records are
-    read.
-    """
-    try:
-        plan = run.plan
-        _ = plan["schema"], plan["settings"]["seed"], plan["profile"]["comparable"], plan["profile"]["name"]
-        _ = [entry["cell_id"] for entry in plan["cells"]]
-        _ = [(entry["name"], entry["spec_hash"]) for entry in plan["problems"]]
-    except (AttributeError, KeyError, TypeError) as error:
-        raise StoreError(
-            f"{run.folder / 'plan.json'} is not a plan: {type(error).__name__} {error}. Restore it from a copy."
-        ) from error
+    return Side(run.folder.name, plan, run.environment, summary, samples, frozenset(rules), frozenset(record_ids))
 
 
 def _samples(record: Record) -> tuple[Samples, ...]:

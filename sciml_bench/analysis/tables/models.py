@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from sciml_bench.analysis.tables.table import (
     number_entry,
     seconds_entry,
 )
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.stats.spread import Spread
 
 _PARITY = "parity: relative errors against the reference, the largest over the batches"
@@ -89,9 +90,9 @@ def _seconds(text: str) -> Column:
     return Column(text, True, unit=Unit.SECONDS)
 
 
-def checklist(problem: Mapping[str, Any], table: ModelTable) -> Iterator[str]:
+def checklist(problem: WrittenProblem, table: ModelTable) -> Iterator[str]:
     """The shared conditions that make times of a model's cells comparable: data, metric, shapes, seeds."""
-    data = problem["data"]
+    data = problem.data
     yield "the same for every cell"
     split = f"{data['size'] - data['held_out']} samples for training, {data['held_out']} held out, seed {data['seed']}"
     yield f"  data: {data['name']}, {data['version']}; {split}"
@@ -99,9 +100,9 @@ def checklist(problem: Mapping[str, Any], table: ModelTable) -> Iterator[str]:
         yield f"  SHA-256 {data['sha256']}; licence {data['licence']}"
     yield f"  preprocessing: {_PREPROCESSING[data['kind']].format(**data)}"
     shape = " x ".join(map(str, data["input_shape"]))
-    yield f"  sample {shape}; batches {', '.join(map(str, table.batches))}; {problem['n_theta']} weights, the same bits"
-    metric = "held-out accuracy and loss" if problem["loss"] == "cross_entropy" else "none"
-    yield f"  loss {problem['loss']}, its mean over a batch; metric: {metric}, computed in NumPy for every framework"
+    yield f"  sample {shape}; batches {', '.join(map(str, table.batches))}; {problem.n_theta} weights, the same bits"
+    metric = "held-out accuracy and loss" if problem.loss == "cross_entropy" else "none"
+    yield f"  loss {problem.loss}, its mean over a batch; metric: {metric}, computed in NumPy for every framework"
     settings = next((t.curve.settings for row in table.rows for t in row.cell.processes if t.curve is not None), None)
     if settings is not None:
         goal = f"accuracy ≥ {settings.accuracy:g}" if settings.accuracy else f"loss ≤ {settings.target:g}"
@@ -152,7 +153,7 @@ def _rate(per_s: float | None) -> str:
     return formatting.NOTHING if per_s is None else f"{per_s:.3g}" if per_s < 1000 else f"{per_s:.0f}"
 
 
-def model_document(problem: Mapping[str, Any], table: ModelTable) -> dict[str, Any]:
+def model_document(problem: WrittenProblem, table: ModelTable) -> dict[str, Any]:
     """Parity, times and checklist of one model. Times are seconds, sizes bytes, energy joules for each sample."""
     return {
         "batches": list(table.batches),

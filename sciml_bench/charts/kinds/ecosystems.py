@@ -93,7 +93,7 @@ def _made(data: RunData) -> Iterator[Chart]:
 
 
 def _found(data: RunData) -> Tracks | None:
-    suites = {entry["name"]: str(entry.get("suite", "")) for entry in data.summary.plan["problems"]}
+    suites = {problem.name: problem.suite for problem in data.summary.plan.problems}
     best = {item.problem: _best(item) for item in data.problems}
     counts = {name: sum(name in of for of in best.values()) for name in ECOSYSTEMS}
     base = max(counts, key=lambda name: counts[name])

@@ -68,10 +68,10 @@ def _made(data: RunData) -> Iterator[Chart]:
 def _families(data: RunData) -> dict[str, dict[str, int]]:
     """Problems whose names differ in a number at their end only, and whose sizes differ: their states by their name."""
     found: dict[str, dict[str, int]] = {}
-    for entry in data.summary.plan["problems"]:
-        size = entry.get("n_states")
+    for problem in data.summary.plan.problems:
+        size = problem.n_states
         if isinstance(size, int) and size > 0:
-            found.setdefault(_SIZE_AT_END.sub("", entry["name"]), {})[entry["name"]] = size
+            found.setdefault(_SIZE_AT_END.sub("", problem.name), {})[problem.name] = size
     return {name: states for name, states in found.items() if len(set(states.values())) > 1}
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from sciml_bench.engine.files import UNITS
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.execution.cluster.journal import Journal, LastSubmission
 from sciml_bench.execution.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
 from sciml_bench.execution.shard import end_of
+from sciml_bench.planning.written_plan import WrittenPlan
 from sciml_bench.record.jsonl import store_error
 from sciml_bench.record.text import printable
 
@@ -81,7 +81,7 @@ class Status:
         return total_s / running
 
 
-def status(run: Path, plan: Mapping[str, Any] | None = None) -> Status:
+def status(run: Path, plan: WrittenPlan | None = None) -> Status:
     """The state of the units of a run, which was made by a plan.
 
     Raises:
@@ -96,7 +96,7 @@ def status(run: Path, plan: Mapping[str, Any] | None = None) -> Status:
         raise UsageError(f"{run} has no units: only runs on a cluster, and by --engine files, have them.")
     submissions, tasks = Journal(run).last_submissions(), tasks_of(run / TASKS)
     of_units = tuple(_of_unit(unit, submissions.get(unit), tasks.get(unit, ())) for unit in units)
-    return Status(of_units, _planned(plan or {}))
+    return Status(of_units, 0 if plan is None else _planned(plan))
 
 
 def log_of(run: Path, unit: str) -> str:
@@ -136,13 +136,9 @@ def status_document(found: Status) -> dict[str, object]:
     }
 
 
-def _planned(plan: Mapping[str, Any]) -> int:
-    """The number of units of a plan, each a block of a problem; 0 if the plan cannot be read."""
-    try:
-        problems = {cell["cell"]["problem"] for cell in plan["cells"]}
-        return len(problems) * int(plan["profile"]["processes"])
-    except (KeyError, TypeError, ValueError):
-        return 0
+def _planned(plan: WrittenPlan) -> int:
+    """The number of units of a plan, each a block of a problem."""
+    return len({item.cell.problem for item in plan.cells}) * plan.profile.processes
 
 
 def _of_unit(unit: str, last: LastSubmission | None, tasks: Sequence[TaskFolder]) -> UnitStatus:

@@ -9,7 +9,6 @@ from pathlib import Path
 from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.tables.table import Column
 from sciml_bench.errors import ProblemError
-from sciml_bench.planning.purpose import claimed_sides
 from sciml_bench.published_claims.claim import Claim
 from sciml_bench.published_claims.collection import of_run
 from sciml_bench.published_claims.judging import Judged, Measurement, judged
@@ -154,7 +153,7 @@ def claim_table(found: Judged, id_: str, records: Mapping[str, Entry] | None = N
 
 def _records(claim: Claim, loaded: LoadedRun, setting: str, places: Places) -> Entry:
     """The cells of the sides by their numbers, linked to the slow one's, or the only one's."""
-    cells = claimed_sides(loaded.plan).get(claim.id, {})
+    cells = loaded.plan.sides.get(claim.id, {})
     ids = {cell.cell.label: cell_id for cell_id, cell in loaded.summary.cells.items()}
     entries = {
         side: found

@@ -57,7 +57,7 @@ def _only(summary: RunSummary, problem: str, budget: PageBudget) -> RunSummary:
         else dataclasses.replace(cell, processes=[])
         for cell_id, cell in summary.cells.items()
     }
-    return RunSummary({**summary.plan, "skipped": []}, cells)
+    return RunSummary(dataclasses.replace(summary.plan, skipped=()), cells)
 
 
 def _pictures(summary: RunSummary, prefix: str, problem: str) -> list[Picture]:

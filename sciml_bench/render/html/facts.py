@@ -13,6 +13,7 @@ from sciml_bench.analysis.loaded_run import LoadedRun
 from sciml_bench.analysis.machine_hash import flat
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.analysis.tables.footnotes import doubts
+from sciml_bench.planning.written_plan import WrittenPlan
 
 _SOFTWARE = (
     "diffrax", "jax", "torchdiffeq", "torch", "tensorflow-probability", "tensorflow", "scipy", "juliacall", "numpy",
@@ -22,17 +23,17 @@ _SOFTWARE = (
 def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]]:
     """The head of a run as names and texts."""
     environment, plan = loaded.environment, loaded.plan
-    profile = plan["profile"]
+    profile = plan.profile
     counts = cell_tally(loaded.summary)
     yield "Machine", machines(environment, loaded.environments)
     if loaded.other_machines:
         yield "Other machines", loaded.other_machines
     yield "Measured", dates(loaded)
-    processes = profile.get("processes", "?")
-    each = "1 process for each cell: times are shown, not compared" if not profile["comparable"] else (
+    processes = profile.processes
+    each = "1 process for each cell: times are shown, not compared" if not profile.comparable else (
         f"{processes} processes for each cell, one in each of {processes} blocks in random order"
     )  # fmt: skip
-    yield "Profile", f"{profile['name']}: {each}; {_threads(plan)}"
+    yield "Profile", f"{profile.name}: {each}; {_threads(plan)}"
     yield "Software", software(environment)
     yield "Self-test", selftest(loaded, now)
     failed = sum(counts.failed.values())
@@ -43,9 +44,9 @@ def facts(loaded: LoadedRun, now: datetime.datetime) -> Iterator[tuple[str, str]
     yield "Cells", counts.sentence
 
 
-def _threads(plan: Mapping[str, Any]) -> str:
-    threads = plan["settings"]["threads"]
-    return f"{threads} thread{'s' * (threads != 1)} each, limit of {plan['settings']['timeout_s']:g} s a phase"
+def _threads(plan: WrittenPlan) -> str:
+    threads = plan.settings.threads
+    return f"{threads} thread{'s' * (threads != 1)} each, limit of {plan.settings.timeout_s:g} s a phase"
 
 
 def machines(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
@@ -117,7 +118,7 @@ def selftest(loaded: LoadedRun, now: datetime.datetime) -> str:
     from sciml_bench.analysis.selftest.store import newest
     from sciml_bench.render.selftest import head
 
-    processes = loaded.plan["profile"]["processes"]
+    processes = loaded.plan.profile.processes
     test = newest(Path(loaded.folder).parent, machine_hash(loaded.environment))
     line = head(test, loaded.environment, now, processes)
     return line.removeprefix("self-test: ")

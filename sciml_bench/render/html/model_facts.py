@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from sciml_bench.analysis.models import is_model, model_table
+from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.models import checklist, parity_table, times_table
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.render.html.problem_view import Formula, ProblemFacts
 from sciml_bench.render.html.table import Places, Table
 
@@ -26,11 +27,11 @@ class ModelView:
     checklist: tuple[str, ...]
 
 
-def model_view(id_: str, entry: Mapping[str, Any], cells: Sequence[CellSummary], places: Places) -> ModelView | None:
+def model_view(id_: str, entry: WrittenProblem, cells: Sequence[CellSummary], places: Places) -> ModelView | None:
     """The tables of a model; ``None`` for a differential equation, and without measurements."""
-    if not is_model(entry):
+    if not entry.is_model:
         return None
-    found = model_table(str(entry["name"]), cells)
+    found = model_table(entry.name, cells)
     if not found.parity:
         return None
     return ModelView(

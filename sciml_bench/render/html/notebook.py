@@ -19,7 +19,7 @@ def run_html(analysis: Analysis) -> str:
 
 
 def _parts(analysis: Analysis) -> Iterator[str]:
-    profile = analysis.summary.plan["profile"]["name"]
+    profile = analysis.summary.plan.profile.name
     account = analysis.cell_tally.sentence
     yield f"<p><b>{escape(analysis.folder.name)}</b>, profile {escape(profile)}. {escape(account)}</p>"
     if analysis.why_not_comparable:

@@ -19,6 +19,7 @@ from sciml_bench.analysis.tables.footnotes import best_choice
 from sciml_bench.analysis.tables.recommendation import library_table
 from sciml_bench.analysis.tables.training import training_table
 from sciml_bench.analysis.training import training_rows
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.render.html.drawings import Picture
 from sciml_bench.render.html.explained import Explained, explained
 from sciml_bench.render.html.figures import Figure, figures
@@ -88,7 +89,7 @@ def problem_view(
 ) -> ProblemView:
     """Everything that the page says of one problem."""
     name, cells, comparison = problem.name, problem.cells, problem.comparison
-    entry = next((entry for entry in loaded.plan["problems"] if entry["name"] == name), {"name": name, "title": ""})
+    entry = loaded.plan.problem(name) or WrittenProblem(name, "", "")
     traces = [trace for cell in cells for trace in places.traces.get(cell.cell_id, ())]
     id_ = f"{places.prefix}p{loaded.summary.problems.index(name) + 1}"
     chosen = problem.answer.choice
@@ -97,7 +98,7 @@ def problem_view(
     return ProblemView(
         id=id_,
         name=name,
-        title=str(entry["title"]),
+        title=entry.title,
         facts=problem_facts(entry, traces, (cell.cell.adapter for cell in cells), loaded.summary.declared),
         answer=tuple(problem.sentences),
         ranked=_ranked(problem, places, f"{id_}ways"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sciml_bench.adapters.declared import Declared
 from sciml_bench.analysis.loaded_run import RecordEntry
 from sciml_bench.errors import SciMLBenchError
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.record.task import Cell
 from sciml_bench.render.html.model_facts import model_facts
 from sciml_bench.render.html.problem_view import Code, Formula, ProblemFacts
@@ -28,13 +29,13 @@ SHOWN = 12
 
 
 def problem_facts(
-    entry: Mapping[str, Any], traces: Sequence[RecordEntry], adapters: Iterable[str], declared: Mapping[str, Declared]
+    entry: WrittenProblem, traces: Sequence[RecordEntry], adapters: Iterable[str], declared: Mapping[str, Declared]
 ) -> ProblemFacts:
     """The facts of a problem of a plan, from the catalog or from the file that the plan names.
 
     ``traces`` are its records that count, ``adapters`` its cells' adapters.
     """
-    problem = _loaded(str(entry["name"]), entry.get("file"))
+    problem = _loaded(entry.name, entry.file)
     if isinstance(problem, str):
         return ProblemFacts(missing=problem)
     from sciml_bench.render.html import mathml
@@ -42,7 +43,7 @@ def problem_facts(
 
     if not isinstance(problem, Problem):
         return replace(model_facts(problem), codes=tuple(_codes(problem, traces, adapters, declared)))
-    specs = {trace.spec_hash for trace in traces} or {entry.get("spec_hash", problem.spec_hash)}
+    specs = {trace.spec_hash for trace in traces} or {entry.spec_hash or problem.spec_hash}
     changed = "" if specs == {problem.spec_hash} else (
         "The problem has changed since it was measured: this is the problem as it is now "
         f"({problem.spec_hash[:12]}), the records are of {', '.join(sorted(str(spec)[:12] for spec in specs))}."

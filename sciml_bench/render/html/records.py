@@ -95,13 +95,13 @@ def _told(outcome: Outcome) -> str:
 
 def skipped_table(loaded: LoadedRun, prefix: str) -> Table | None:
     """Return why planned combinations were not run."""
-    entries = loaded.plan["skipped"]
-    if not entries:
+    skipped = loaded.plan.skipped
+    if not skipped:
         return None
     rows = tuple(
-        (Entry(str(entry["reason"])), Entry(str(cells := count(entry["cells"])), value=float(cells)),
-         Entry(", ".join(islice(labels(entry["cells"]), 3)) + (" …" if cells > 3 else "")))
-        for entry in sorted(entries, key=lambda entry: -count(entry["cells"]))
+        (Entry(skip.reason), Entry(str(cells := count(skip.cells)), value=float(cells)),
+         Entry(", ".join(islice(labels(skip.cells), 3)) + (" …" if cells > 3 else "")))
+        for skip in sorted(skipped, key=lambda skip: -count(skip.cells))
     )  # fmt: skip
     headings = (Column("reason"), Column("cells", number=True), Column("for example"))
     return Table(f"{prefix}skipped", "Cells skipped before anything ran, with reasons", headings, rows)

@@ -10,7 +10,7 @@ from sciml_bench.analysis.comparison.requirements import refusals
 from sciml_bench.analysis.comparison.sides import Side, read_side
 from sciml_bench.analysis.tables.table import Column
 from sciml_bench.errors import StoreError
-from sciml_bench.planning.purpose import claimed_sides
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render import comparison
 from sciml_bench.render.html.table import Entry, Table
@@ -58,7 +58,7 @@ def _of_different_claims(base: Run, new: Run) -> bool:
 def _claims(run: Run) -> set[str]:
     """The claims that a run tests; empty if its plan cannot be read."""
     try:
-        return set(claimed_sides(run.plan))
+        return set(written_plan(run).sides)
     except StoreError:
         return set()
 
@@ -73,9 +73,9 @@ def _side(run: Run) -> Side | None:
 
 def _between(base: Side, new: Side, id_: str) -> Between:
     refused = [
-        f"{side.name} was made with profile {side.plan['profile']['name']}, one process for each cell"
+        f"{side.name} was made with profile {side.plan.profile.name}, one process for each cell"
         for side in (base, new)
-        if not side.plan["profile"]["comparable"]
+        if not side.plan.profile.comparable
     ]
     if base.record_ids & new.record_ids:
         refused.append("they hold the same records: one is a copy of the other")

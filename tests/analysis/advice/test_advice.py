@@ -6,15 +6,16 @@ import io
 from pathlib import Path
 
 import pytest
-from stubs.reported import plan, point, record
+from stubs.reported import plan, point, record, summarise
 
 from sciml_bench.analysis.advice.advice import Advice, advice, kind_of, unadvised
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.row_tables import tables
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables.advice import CAPTION, advice_table, silence
+from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.record.task import Cell
 from sciml_bench.render.document import run_document
 from sciml_bench.render.terminal import console_for, print_run
@@ -95,12 +96,14 @@ def many(ways: dict[str, tuple[float, float]]) -> Costs:
     ],
 )
 def test_kinds(changes, kind):
-    assert kind_of(SIZES["spiral"] | changes) == kind
+    assert (
+        kind_of(WrittenProblem(**{"name": "spiral", "title": "", "spec_hash": ""} | SIZES["spiral"] | changes)) == kind
+    )
 
 
 def test_plans_that_do_not_tell_have_no_kinds():
-    assert kind_of({"name": "spiral"}) == ""
-    assert kind_of({"name": "spiral", "stiff": False, "n_states": 2, "n_theta": None, "batch": 1}) == ""
+    assert kind_of(WrittenProblem("spiral", "", "")) == ""
+    assert kind_of(WrittenProblem("spiral", "", "", stiff=False, n_states=2, batch=1)) == ""
 
 
 def test_a_quick_start_is_advised_for_few_gradients_and_a_quick_gradient_for_many():

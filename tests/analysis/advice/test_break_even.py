@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.ranking import Lead
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.analysis.tables import footnotes
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from stubs.reported import plan, point, record
+from stubs.reported import plan, point, record, summarise
 
 from sciml_bench.analysis.failures import failures
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult
 from sciml_bench.record.record import Record

@@ -7,14 +7,13 @@ import io
 from collections.abc import Callable, Mapping
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.advice.call_cost import ladder as usable
 from sciml_bench.analysis.advice.call_cost import tolerances
 from sciml_bench.analysis.advice.competitors import MOST, nearest, replayed, within_reach
 from sciml_bench.analysis.advice.recommendation import of_problem, recommendation
 from sciml_bench.analysis.process_summary import reduce_record
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.planning.purpose import RACE, Advised
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import PointResult

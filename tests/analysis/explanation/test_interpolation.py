@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.explanation.interpolation import interpolation_lines
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.task import LANDING
 
 TWIN = cell("kvaerno5")

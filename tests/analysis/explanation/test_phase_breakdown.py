@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.explanation import phase_breakdown
-from sciml_bench.analysis.summary import summarise
 
 PHASES = {
     "spawn": 100_000_000, "interpreter": 100_000_000, "import": 2_000_000_000, "build": 50_000_000,

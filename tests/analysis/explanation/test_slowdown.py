@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 import pytest
-from stubs.reported import plan, point, record
+from stubs.reported import plan, point, record, summarise
 
 from sciml_bench.analysis.explanation.slowdown import _ONE, explain_slowdown
 from sciml_bench.analysis.explanation.solver_counts import COUNTS, work_of
 from sciml_bench.analysis.rows import Comparison, Row, compare
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 from stubs.points import changed
-from stubs.reported import cell_id, plan, point, record
+from stubs.reported import cell_id, plan, point, record, summarise
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.models import model_table
 from sciml_bench.analysis.rows import compare
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import RunSummary
 from sciml_bench.analysis.tables.models import parity_table, times_table
 from sciml_bench.charts.catalog import KINDS, across, of_problem
 from sciml_bench.record.model_task import Evaluation
@@ -137,7 +137,7 @@ def test_the_document_and_the_page_have_the_same(summary: RunSummary) -> None:
     found = json.loads(json.dumps(run_document(Analysis(summary, Path("run")))))["problems"][0]["model"]
     assert [item["kept"] for item in found["parity"]] == [True, True, False, True]
     assert found["times"][0]["samples_per_s"] == pytest.approx(64_000)
-    view = model_view("p", summary.plan["problems"][0], summary.of_problem("lenet"), Places("", summary.cells, {}))
+    view = model_view("p", summary.plan.problems[0], summary.of_problem("lenet"), Places("", summary.cells, {}))
     assert view is not None
     assert view.times is not None
     assert (len(view.parity.rows), len(view.times.rows)) == (4, 3)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
 from sciml_bench.analysis.analysis import Analysis
 from sciml_bench.analysis.releases.releases import FIRST, Change, Found, changes
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 

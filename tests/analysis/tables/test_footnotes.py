@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stubs.reported import cell, plan, point, record
+from stubs.reported import cell, plan, point, record, summarise
 
-from sciml_bench.analysis.summary import summarise
 from sciml_bench.analysis.tables import footnotes
 from sciml_bench.record.process import COMPILED, REPLACED
 

@@ -23,6 +23,7 @@ from sciml_bench.execution.owner import owned
 from sciml_bench.execution.session import open_session
 from sciml_bench.host.doctor.finding import Finding
 from sciml_bench.host.doctor.finding import Status as Verdict
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run
 
 REASON = "PENDING (PartitionTimeLimit)"
@@ -268,8 +269,8 @@ def test_units_that_are_not_written_yet_count_in_the_time_left():
 
 def test_the_plan_says_how_many_units_there_will_be(study: Study):
     study.carry_out(Stub())
-    assert status(study.run.folder, study.run.plan).planned == 4
-    assert status(study.run.folder, {"cells": "damaged"}).planned == 0
+    assert status(study.run.folder, written_plan(study.run)).planned == 4
+    assert status(study.run.folder).planned == 0
 
 
 def test_what_disturbs_a_machine_is_kept_in_the_shard_and_shown(study: Study, monkeypatch: pytest.MonkeyPatch):

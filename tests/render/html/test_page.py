@@ -295,7 +295,7 @@ def test_fields_of_the_wrong_kind_damage_their_record_only(tmp_path, change):
 def test_a_plan_that_is_none_is_an_error_of_one_line(tmp_path):
     run = paged.run(tmp_path, cells=paged.CELLS[:2], blocks=1)
     (run.folder / "plan.json").write_text('{"cells": []}', encoding="utf-8")
-    with pytest.raises(StoreError, match="is not a plan: KeyError"):
+    with pytest.raises(StoreError, match="is not a plan of this version: 'schema' is missing"):
         report([Run.open(run.folder)], NOW)
 
 
