@@ -375,7 +375,7 @@ def plan(names: Sequence[str], ways: int) -> WrittenPlan:
         profile=profile_named("standard"),
         settings=Settings(),
         problems=tuple(
-            WrittenProblem(name, "", "same", suite="nonstiff", n_states=2, n_theta=4, batch=1, stiff=False)
+            WrittenProblem(name, "", "same", None, suite="nonstiff", n_states=2, n_theta=4, batch=1, stiff=False)
             for name in names
         ),
         cells=tuple(WrittenCell(which.label, which, which.label, "idiomatic", "") for which in cells),

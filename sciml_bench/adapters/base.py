@@ -49,7 +49,8 @@ class Method:
     ``family`` is a field term (``esdirk``, ``bdf``, ``rosenbrock``, ``radau``, ``explicit_rk``, ``multistep``,
     ``implicit_rk`` …); ``adaptive`` is false for fixed-step methods, whose number of steps then takes the place of
     the tolerance. ``lands`` is true if its steps can be made to end at the saved times, instead of being interpolated;
-    ``interpolant`` is the order of the values between steps if it is known to be less than ``order``.
+    ``interpolant`` is the order of the values between steps if it is known to be less than ``order``. ``root_finder``
+    names the root finder of an implicit method if it is not the library's default; the name ends with it.
     """
 
     name: str
@@ -60,6 +61,12 @@ class Method:
     stiff: bool = False
     lands: bool = False
     interpolant: int | None = None
+    root_finder: str = ""
+
+    @property
+    def integrator(self) -> str:
+        """The name without the root finder."""
+        return self.name.removesuffix(f"-{self.root_finder}") if self.root_finder else self.name
 
     @property
     def savings(self) -> tuple[str, ...]:

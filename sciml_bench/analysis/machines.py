@@ -10,11 +10,13 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sciml_bench.analysis.machine_hash import machine_hash
 from sciml_bench.analysis.process_summary import ProcessSummary, reduce_record
+from sciml_bench.analysis.summary import NO_SUMMARY
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.record.jsonl import numbered_lines
 from sciml_bench.record.outcome import Outcome
@@ -145,8 +147,10 @@ def _times(run: Run) -> Mapping[str, Mapping[str, float]]:
     """Of each problem the median time of each cell, at its tightest point that is right."""
     seconds: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in run.records(on_damage=lambda _: None):
-        for time_s in _tightest(reduce_record(record)):
-            seconds[record.cell.problem][record.cell.label].append(time_s)
+        # A record whose values make no sense has no time.
+        with suppress(*NO_SUMMARY):
+            for time_s in _tightest(reduce_record(record)):
+                seconds[record.cell.problem][record.cell.label].append(time_s)
     return {
         problem: {label: statistics.median(times) for label, times in of_label.items()}
         for problem, of_label in seconds.items()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from sciml_bench.analysis.summary import RunSummary, summarise
+from sciml_bench.analysis.summary import NO_SUMMARY, RunSummary, summarise
 from sciml_bench.errors import StoreError
 from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run, runs_in
@@ -15,7 +15,7 @@ MOST_RUNS = 12
 """Reading more takes too long."""
 
 # Neighbouring folders may hold anything.
-_DAMAGED = (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError)
+_DAMAGED = (StoreError, OSError, *NO_SUMMARY)
 
 
 def repeats(run: Run) -> list[RunSummary]:
@@ -45,9 +45,10 @@ def _same(run: Run) -> Iterator[Run]:
 
 
 def _identity(run: Run) -> tuple[str, str] | None:
-    """The hashes of plan and environment; ``None`` if they cannot be read."""
+    """The hashes of plan and environment; ``None`` if they cannot be read, or the plan has no hash."""
     try:
-        return written_plan(run).hash, run.environment_hash
+        plan_hash = written_plan(run).hash
+        return (plan_hash, run.environment_hash) if plan_hash else None
     except _DAMAGED:
         return None
 

@@ -12,6 +12,8 @@ import click
 
 from sciml_bench.cli.options import TimeSpan
 from sciml_bench.cli.output import print_json
+from sciml_bench.errors import EngineError
+from sciml_bench.record.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +40,7 @@ class Where:
     constraint: str | None
     account: str | None
     qos: str | None
+    cores: int | None
     scheduler: str | None
     time_s: float | None
     any_node: bool
@@ -58,10 +61,18 @@ _OPTIONS = (
         help="Measure here, on the nodes of a cluster, or write units of work for `sciml-bench worker`.",
     ),
     click.option("--partition", metavar="NAME", help="Slurm: the partition."),
-    click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="Slurm: how many nodes at once."),
+    click.option(
+        "--nodes", type=click.IntRange(min=1), metavar="N", help="Slurm: how many nodes at once, or tasks with --cores."
+    ),
     click.option("--constraint", metavar="FEATURES", help="Slurm: features that a node must have."),
     click.option("--account", metavar="NAME", help="Slurm: the account that pays."),
     click.option("--qos", metavar="NAME", help="Slurm: the quality of service."),
+    click.option(
+        "--cores",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Slurm: measure on N cores of nodes that other jobs share, and disturb, instead of whole nodes.",
+    ),
     click.option("--scheduler", metavar="ADDRESS", help="Dask: the scheduler; without it a worker on this machine."),
     click.option(
         "--time",
@@ -82,6 +93,7 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
         where = Where(**{name: kwargs.pop(name) for name in Where.__dataclass_fields__})
         if where.dry_run and not where.is_cluster:
             raise click.UsageError("--dry-run prints what a cluster would be given: add --engine slurm or dask.")
+        _refuse_others(where)
         return command(*args, where=where, **kwargs)
 
     wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
@@ -93,14 +105,38 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     return decorated
 
 
+def _refuse_others(where: Where) -> None:
+    """Refuse options of another engine."""
+    of_engines = {
+        ("slurm",): ("partition", "nodes", "constraint", "account", "qos", "cores"),
+        ("dask",): ("scheduler",),
+        CLUSTERS: ("time_s", "any_node"),
+    }
+    for engines, names in of_engines.items():
+        given = [name for name in names if getattr(where, name) is not None and getattr(where, name) is not False]
+        if given and where.engine not in engines:
+            option = given[0].removesuffix("_s").replace("_", "-")
+            raise click.UsageError(f"--{option} needs --engine {' or '.join(engines)}.")
+
+
 def check_cluster(where: Where, plan: Plan, out: Path) -> None:
     """Raise :class:`EngineError` if a cluster cannot be used, before there is a run."""
+    _check_cores(where, plan)
     scheduler = _scheduler(where, out / "RUN", plan)
     if scheduler.keeps_tasks:
         try:
             scheduler.check()
         finally:
             scheduler.close()
+
+
+def _check_cores(where: Where, plan: Plan) -> None:
+    threads = plan.settings.threads
+    if where.cores is not None and where.cores <= threads:
+        raise EngineError(
+            f"--cores {where.cores} is too few: a worker has {counted(threads, 'thread')}, and the process that starts"
+            f" it needs a core, too. Give --cores {threads + 1} or more."
+        )
 
 
 def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
@@ -113,10 +149,13 @@ def engine_of(where: Where, session: Session, as_json: bool) -> ClusterEngine:
     def say(text: str) -> None:
         click.echo(text, err=as_json)
 
+    if where.cores is not None:
+        say("warning: other jobs may share the nodes: they disturb times by memory and caches, which no check sees")
     return ClusterEngine(
         session.run,
         scheduler,
-        any_node=where.any_node,
+        any_node=where.any_node or where.cores is not None,
+        cores=where.cores,
         limit_s=60 * _time_min(where, session.plan),
         say=say,
         may_cancel=_may_cancel,
@@ -127,6 +166,7 @@ def print_dry_run(where: Where, plan: Plan, out: Path, as_json: bool) -> None:
     """Print the number of units of a plan, and the batch script of all of them."""
     from sciml_bench.execution.schedule import groups
 
+    _check_cores(where, plan)
     count = sum(1 for _ in groups(plan))
     script = _slurm(where, out / "RUN", plan).script(count) if where.engine == "slurm" else None
     if as_json:
@@ -155,6 +195,7 @@ def _slurm(where: Where, run: Path, plan: Plan) -> Slurm:
             constraint=where.constraint,
             account=where.account,
             qos=where.qos,
+            cores=where.cores,
         ),
     )
 

@@ -14,7 +14,6 @@ import click
 
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import machine_option, out_option
-from sciml_bench.planning.written_plan import written_plan
 
 if TYPE_CHECKING:
     from sciml_bench.export.column import Row
@@ -123,6 +122,7 @@ def _write_summary(run: Run, form: str, price: float | None, output: Path | None
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.summary import summarise
     from sciml_bench.export.cells import COLUMNS, cell_rows, lines
+    from sciml_bench.planning.written_plan import written_plan
 
     found = Analysis(summarise(written_plan(run), run.records(_left_out), _left_out), run.folder)
     if form not in _OF_TABLES:

@@ -12,7 +12,6 @@ from sciml_bench.charts.catalog import charts as of_kind
 from sciml_bench.charts.chart import SUFFIXES
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
-from sciml_bench.planning.written_plan import written_plan
 
 if TYPE_CHECKING:
     from sciml_bench.charts.chart import Chart
@@ -71,6 +70,7 @@ def plot(
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.machines import of_one_kind
     from sciml_bench.analysis.summary import summarise
+    from sciml_bench.planning.written_plan import written_plan
     from sciml_bench.record.run_folder import find_run
 
     _check_output(output)

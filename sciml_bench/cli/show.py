@@ -10,7 +10,6 @@ import click
 
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
-from sciml_bench.planning.written_plan import written_plan
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.summary import RunSummary
@@ -44,6 +43,7 @@ def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | 
     from sciml_bench.analysis import machines
     from sciml_bench.analysis.analysis import Analysis
     from sciml_bench.analysis.summary import summarise
+    from sciml_bench.planning.written_plan import written_plan
 
     damaged: list[str] = []
     run = machines.of_one_kind(run, machine)

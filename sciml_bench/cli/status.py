@@ -9,7 +9,6 @@ import click
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option
 from sciml_bench.cli.output import print_json
-from sciml_bench.planning.written_plan import written_plan
 
 
 @click.command(
@@ -36,6 +35,7 @@ def status(run: Path, unit: str | None, as_json: bool) -> int:
     from sciml_bench.analysis.tables import formatting
     from sciml_bench.execution.cluster.status import Progress, log_of, status_document
     from sciml_bench.execution.cluster.status import status as status_of
+    from sciml_bench.planning.written_plan import written_plan
     from sciml_bench.record.run_folder import Run
 
     opened = Run.open(run)

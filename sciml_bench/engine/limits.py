@@ -10,6 +10,7 @@ import psutil
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import EngineError, UsageError
+from sciml_bench.host.control_groups import memory_limit
 from sciml_bench.record.task import AT, Task
 
 _DEFAULT_MEMORY_SHARE = 0.8
@@ -54,8 +55,11 @@ class Limits:
 
 
 def memory_limit_bytes() -> int:
-    """The limit to take when the user names none: most of this host's memory, so that the host itself lives on."""
-    return int(_DEFAULT_MEMORY_SHARE * psutil.virtual_memory().total)
+    """The limit to take when the user names none: most of the memory that this process may use, so that the host and
+    the process itself live on.
+    """
+    total = psutil.virtual_memory().total
+    return int(_DEFAULT_MEMORY_SHARE * min(total, memory_limit() or total))
 
 
 def in_its_interpreter(command: Sequence[str], adapter: str) -> list[str]:

@@ -15,6 +15,7 @@ from sciml_bench.errors import StoreError
 from sciml_bench.execution.other_versions import other_versions
 from sciml_bench.execution.owner import Ownership, owned
 from sciml_bench.execution.shard import UNIT, Shard, is_complete
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import PLAN, Run, environment_hash
 
@@ -115,7 +116,7 @@ def checked_records(run: Run, shard: Shard) -> list[Record]:
 
 def _check_unit(run: Run, shard: Shard) -> None:
     """The unit is one that the run handed over, as it was then."""
-    unit, plan_hash = shard.unit, str(run.plan.get("hash", ""))
+    unit, plan_hash = shard.unit, written_plan(run).hash
     if unit.plan_hash != plan_hash:
         raise StoreError(
             f"{shard.folder} is of another plan ({unit.plan_hash[:_SHOWN_HASH]}; {run.folder / PLAN} is "

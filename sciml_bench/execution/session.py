@@ -24,6 +24,7 @@ from sciml_bench.host.environment import environment_facts
 from sciml_bench.host.processes import strays
 from sciml_bench.planning.blocks import Slot
 from sciml_bench.planning.plan import Plan
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import PROBLEMS, Run, environment_hash
 
 WriteFiles = Callable[[Path], None]
@@ -147,7 +148,7 @@ def unfinished(plan: Plan, folder: Path, fits: Callable[[Run], bool]) -> tuple[R
 def hash_of(run: Run) -> str | None:
     """The hash of a run's plan; ``None`` if it cannot be read."""
     try:
-        return run.plan.get("hash")
+        return written_plan(run).hash
     except StoreError:
         return None
 

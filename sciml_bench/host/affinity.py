@@ -23,6 +23,16 @@ def choose_cpus(threads: int, allowed: set[int], system: Path = _SYSTEM) -> set[
     return {-cpu for _, cpu in by_rank[: max(threads, 1)]}
 
 
+def usable_processors() -> set[int]:
+    """Processors that this process may use; all of the machine without affinity calls (macOS)."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def usable_cores(system: Path = _SYSTEM) -> int:
+    """The number of physical cores of these processors."""
+    return len({_siblings(cpu, system) for cpu in usable_processors()})
+
+
 def _siblings(cpu: int, system: Path) -> str:
     """A name of the physical core: the list of its processors."""
     try:

@@ -6,7 +6,8 @@ import datetime
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,12 @@ def lock_path() -> Path:
     """
     shared = Path("/tmp")
     return (shared if shared.is_dir() else Path(tempfile.gettempdir())) / "sciml-bench.lock"
+
+
+def lock_path_of(processors: Collection[int]) -> Path:
+    """Path of the lock of these processors of a host that others share: whoever has other ones does not wait."""
+    name = zlib.crc32(",".join(map(str, sorted(processors))).encode())
+    return lock_path().with_name(f"sciml-bench-{name:08x}.lock")
 
 
 @contextmanager

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sciml_bench.measure.loop_checks import Scored
 from sciml_bench.measure.sampling import Loop
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import GradientResult, PointResult, SolveResult, Steady
+from sciml_bench.record.point import GradientResult, PointResult, SolveResult
 from sciml_bench.record.task import Point
 
 H = TypeVar("H", SolveResult, GradientResult)
@@ -19,8 +19,8 @@ H = TypeVar("H", SolveResult, GradientResult)
 class CallLog(Generic[H]):
     """The solves, or the gradients, of one point while it is measured.
 
-    ``found`` is what the scored call gave, whose input and output are ``scored``. The first failure is the one that
-    counts. ``unchecked`` is set while no reference has judged the gradient.
+    ``found`` is the result until now, without the loops, which still grow. ``scored`` are input and output of the scored
+    call. The first failure is the one that counts. ``unchecked`` is set while no reference has judged the gradient.
     """
 
     found: H
@@ -28,15 +28,14 @@ class CallLog(Generic[H]):
     outcome: Outcome | None = None
     phase: str | None = None
     message: str = ""
-    first_ns: int | None = None
     warm_up: Loop = field(default_factory=Loop)
     steady: Loop = field(default_factory=Loop.checked)
     memory_growth_bytes: int = 0
-    working_bytes: int | None = None
-    to_device_ns: tuple[int, ...] = ()
-    from_device_ns: tuple[int, ...] = ()
-    settled: Steady | None = None
     unchecked: bool = False
+
+    def keep(self, **measured: Any) -> None:
+        """Keep fields of the result."""
+        self.found = dataclasses.replace(self.found, **measured)
 
     def fail(self, outcome: Outcome, phase: str | None, message: str) -> None:
         """Keep a failure, unless there is one."""
@@ -48,15 +47,10 @@ class CallLog(Generic[H]):
         return dataclasses.replace(
             self.found,
             outcome=self.outcome,
-            first_ns=self.first_ns,
             warm_up_ns=self.warm_up.ns,
             ns=self.steady.ns,
-            steady=self.settled,
             inside=self.steady.inside,
             prepare_ns=self.steady.median_prepare_ns,
-            working_bytes=self.working_bytes,
-            to_device_ns=self.to_device_ns,
-            from_device_ns=self.from_device_ns,
         )
 
 

@@ -8,7 +8,6 @@ task does not ask for is left out.
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import sys
 import traceback
@@ -49,7 +48,6 @@ from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (
     MAX_STORED_COMPONENTS,
-    GradientResult,
     SolveResult,
     finite,
 )
@@ -145,7 +143,7 @@ class CellMeasurer:
         for index, checked in found.items():
             half = self._logs[index].gradient
             half.outcome, half.phase, half.message = checked.outcome, None, checked.message
-            half.found = dataclasses.replace(half.found, scores={**(half.found.scores or {}), **checked.scores})
+            half.keep(scores={**(half.found.scores or {}), **checked.scores})
             if checked.outcome is not Outcome.OK:
                 half.phase = gradient_check.PHASE
             self._send(PointDone(index, self._logs[index].result(), complete=True))
@@ -197,7 +195,7 @@ class CellMeasurer:
             told = dict(self._program.phases_ns())
             varied = self._inputs.first(self._task.points[index])
             result, sample = timed(call, varied, self._phases.clock)
-            half.first_ns = sample.ns
+            half.keep(first_ns=sample.ns)
             inside = _inside(call.kind, told, self._program.phases_ns(), sample.ns)
             self._phases.complete(name, sample.start_ns, sample.ns, index, inside)
             self._succeeded.add(call.kind)
@@ -211,7 +209,7 @@ class CellMeasurer:
     def _keep_solution(self, log: PointLog, solution: Solution) -> str:
         ys = np.asarray(solution.ys, dtype=np.float64)
         # Results are kept first: they are the evidence if a scorer fails.
-        log.solve.found = found = SolveResult(
+        log.solve.keep(
             statistics={name: finite(value) for name, value in solution.statistics.items()},
             end_state=_stored(ys[-1]),
             state_size=len(ys[-1]),
@@ -219,12 +217,12 @@ class CellMeasurer:
         )
         scores, reason = self._scorer.solve(ys, log.point)
         drifts = None if self._invariants is None else self._invariants.drifts(ys)
-        log.solve.found = dataclasses.replace(found, scores=scores, invariants=drifts)
+        log.solve.keep(scores=scores, invariants=drifts)
         return reason
 
     def _keep_gradient(self, log: PointLog, gradient: Gradient) -> str:
         values = np.asarray(gradient.gradient, dtype=np.float64)
-        log.gradient.found = found = GradientResult(
+        log.gradient.keep(
             statistics={name: finite(value) for name, value in gradient.statistics.items()},
             loss=finite(gradient.loss),
             values=_stored(values),
@@ -232,8 +230,7 @@ class CellMeasurer:
         )
         scores, reason = self._scorer.gradient(gradient, log.point)
         slopes = self._scorer.slopes(gradient)
-        kept = None if slopes is None else tuple(map(finite, slopes))
-        log.gradient.found = dataclasses.replace(found, scores=scores, slopes=kept)
+        log.gradient.keep(scores=scores, slopes=None if slopes is None else tuple(map(finite, slopes)))
         log.gradient.unchecked = self._unchecked and not reason
         self._gradients[self._logs.index(log)] = values
         return reason
@@ -252,12 +249,11 @@ class CellMeasurer:
                 self._measure_steady(half, call, index)
             finally:
                 half.memory_growth_bytes = rss_bytes() - rss - half.steady.answer_bytes
-            half.settled = steady_state(half.steady.ns)
+            half.keep(steady=steady_state(half.steady.ns))
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
-            half.working_bytes = check_loop(
-                self._program, self._task, self._task.points[index], call, half.steady, scored, self._phases.clock
-            )
+            point, clock = self._task.points[index], self._phases.clock
+            half.keep(working_bytes=check_loop(self._program, self._task, point, call, half.steady, scored, clock))
             if not half.steady.truncated:
                 self._measure_transfers(half, call, index)
         if half.outcome is None and half.unchecked:
@@ -300,8 +296,8 @@ class CellMeasurer:
             return
         with self._phases.phase(f"transfer_{call.kind}", index):
             thetas, waits = self._thetas(call, index, _TRANSFER), self._program.await_inputs
-            half.to_device_ns = preparing_ns(call, waits, thetas, self._phases.clock)
-        half.from_device_ns = tuple(sample.read_ns for sample in half.steady.samples[:TRANSFERS])
+            half.keep(to_device_ns=preparing_ns(call, waits, thetas, self._phases.clock))
+        half.keep(from_device_ns=tuple(sample.read_ns for sample in half.steady.samples[:TRANSFERS]))
 
     def _thetas(self, call: Call, index: int, stream: int) -> Iterator[Varied]:
         return self._inputs.stream(self._task.points[index], index, _STREAMS[call.kind], stream)
@@ -331,4 +327,4 @@ class CellMeasurer:
     def _keep_trajectories(self, half: CallLog[Any], error: SolverFailure) -> None:
         """The failed trajectories of a batch, if the scored solve did not list them."""
         if isinstance(half.found, SolveResult) and half.found.trajectories is None:
-            half.found = dataclasses.replace(half.found, trajectories=error.trajectories)
+            half.keep(trajectories=error.trajectories)

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from sciml_bench.adapters.declared import Declared, declarations
 from sciml_bench.errors import StoreError
@@ -17,6 +18,7 @@ from sciml_bench.planning.profiles import Profile
 from sciml_bench.planning.purpose import SCREEN, Sweep
 from sciml_bench.planning.settings import Settings
 from sciml_bench.record.codec import decode
+from sciml_bench.record.probe import Probed
 from sciml_bench.record.run_folder import PLAN, Run
 from sciml_bench.record.task import CONVENTIONAL, Cell, Training
 
@@ -25,24 +27,42 @@ Pairs = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
+class WrittenData:
+    """The samples of a model, see :class:`sciml_bench.models.data.DataSet`."""
+
+    name: str
+    kind: Literal["images", "text", "synthetic"]
+    version: str
+    sha256: str
+    licence: str
+    input_shape: tuple[int, ...]
+    scale: float
+    size: int
+    held_out: int
+    seed: int
+
+
+@dataclass(frozen=True)
 class WrittenProblem:
-    """A problem; ``file`` is ``None`` in the catalog. Only models have ``loss``, ``batches`` and ``data``."""
+    """A problem; ``file`` is ``None`` in the catalog. Models alone have ``loss``, ``batches`` and ``data``."""
 
     name: str
     title: str
     spec_hash: str
-    file: str | None = None
+    file: str | None
     suite: str = ""
-    tier: str = ""
     n_states: int | None = None
     n_theta: int | None = None
-    wrt: str = ""
     batch: int | None = None
     stiff: bool | None = None
-    probe: Mapping[str, Any] | None = None
+    probe: Probed | None = None
     loss: str = ""
     batches: tuple[int, ...] | None = None
-    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    data: WrittenData | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_model and (self.data is None or self.batches is None):
+            raise ValueError(f"the model {self.name} has no data or no batches")
 
     @property
     def is_model(self) -> bool:
@@ -152,13 +172,22 @@ def written_plan(run: Run) -> WrittenPlan:
     Raises:
         StoreError: it cannot be read, or is not a plan.
     """
-    return as_plan(run.plan, str(run.folder / PLAN))
+    if run not in _READ:
+        _READ[run] = as_plan(run.plan, str(run.folder / PLAN))
+    return _READ[run]
+
+
+_READ: WeakKeyDictionary[Run, WrittenPlan] = WeakKeyDictionary()
 
 
 def as_plan(content: Mapping[str, Any], where: str = PLAN) -> WrittenPlan:
-    """The plan that the content of a file is. :class:`StoreError`, with the name of the file, if it is none."""
+    """Decode the content of a plan's file. :class:`StoreError`, with the name of the file, if it is not a plan."""
     try:
-        return decode(WrittenPlan, content)
+        plan = decode(WrittenPlan, content)
+        # Their defaults are for new plans.
+        if missing := [item.name for item in fields(Settings) if item.name not in content["settings"]]:
+            raise ValueError(f"settings: '{missing[0]}' is missing")
+        return plan
     except ValueError as error:
         raise StoreError(
             f"{where} is not a plan of this version: {error}. Restore it from a copy, or read the run with the version"

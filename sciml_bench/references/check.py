@@ -29,6 +29,7 @@ from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.trajectory import Settings
+from sciml_bench.references.failures import ReferenceFailure
 from sciml_bench.references.progress import Say, Watch
 from sciml_bench.references.published_digits import Agreement, compare_published
 from sciml_bench.references.store import StoredReference
@@ -67,7 +68,10 @@ def check(problem: Problem, stored: StoredReference, say: Say = lambda _: None, 
         return again
     # The steps of a solution may be too long for its gradient, and too long to see what happens between their stages.
     watch.say(f"{again.complaints[0]}; computing again on a mesh that resolves it")
-    return _compared(problem, stored, replace(settings, resolved=True), watch)
+    try:
+        return _compared(problem, stored, replace(settings, resolved=True), watch)
+    except ReferenceFailure:
+        return again
 
 
 def _compared(problem: Problem, stored: StoredReference, settings: Settings, watch: Watch) -> Check:

@@ -93,7 +93,8 @@ Found = Iterator[tuple[int | None, str]]
 def plan(_seen: Sequence[Seen], intent: Intent) -> Found:
     """The plan is the one that was written."""
     if intent.plan.hash != intent.hash:
-        yield None, f"plan.json says {intent.plan.hash[:12] or 'nothing'}…, its content hashes to {intent.hash[:12]}…"
+        said = f"{intent.plan.hash[:12]}…" if intent.plan.hash else "nothing"
+        yield None, f"plan.json says {said}, its content hashes to {intent.hash[:12]}…"
 
 
 def sequence(seen: Sequence[Seen], intent: Intent) -> Found:

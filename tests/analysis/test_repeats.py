@@ -87,6 +87,12 @@ def test_another_plan_or_environment_is_no_repetition(tmp_path, other):
     assert repeats(first) == []
 
 
+def test_runs_of_plans_without_a_hash_repeat_nothing(tmp_path):
+    first = made(tmp_path, "first", 1.2, changes={})
+    made(tmp_path, "again", 0.8, changes={}, seed=2)
+    assert repeats(first) == []
+
+
 def test_damaged_neighbours_are_left_out(tmp_path):
     first = made(tmp_path, "first", 1.2)
     for number, factor in enumerate((0.9, 1.1)):

@@ -316,6 +316,24 @@ def test_a_lost_unit_is_named_and_has_its_exit_code(cli, monkeypatch):
     assert "lost: 000-decay: its node burned down" in done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--partition", "low"), "--partition needs --engine slurm."),
+        (("--engine", "dask", "--cores", "2"), "--cores needs --engine slurm."),
+        (("--engine", "slurm", "--scheduler", "tcp://node:1"), "--scheduler needs --engine dask."),
+        (("--time", "5min"), "--time needs --engine slurm or dask."),
+        (("--engine", "files", "--any-node"), "--any-node needs --engine slurm or dask."),
+        (("--engine", "slurm", "--cores", "2", "--threads", "2"), "--cores 2 is too few: a worker has 2 threads"),
+    ],
+)
+def test_options_of_another_engine_are_refused(cli, words, said):
+    done = cli("stiff", *SMOKE, *words)
+    assert done.code == exit_codes.USAGE
+    assert said in done.err
+    assert not Path("results").exists()
+
+
 def test_a_dry_run_needs_a_cluster_and_writes_nothing(cli):
     done = cli("stiff", *SMOKE, "--dry-run")
     assert done.code == exit_codes.USAGE

@@ -182,7 +182,7 @@ def test_no_record_is_written_after_the_run_was_taken_over(tmp_path: Path, monke
 
 def test_a_run_that_is_being_measured_is_neither_resumed_nor_mended(tmp_path: Path):
     plan = made_plan()
-    run = Run.create(tmp_path, "test", plan={"hash": plan.hash}, environment={})
+    run = Run.create(tmp_path, "test", plan=plan.to_dict() | {"hash": plan.hash}, environment={})
     half = b'{"schema": 1, "rec'
     run.records_path.write_bytes(half)
     leave(run.folder, ELSEWHERE["another machine"])
@@ -200,7 +200,7 @@ def test_a_run_that_is_being_measured_is_neither_resumed_nor_mended(tmp_path: Pa
 
 def test_a_session_first_ends_what_dead_ones_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     plan = made_plan()
-    run = Run.create(tmp_path, "test", plan={"hash": plan.hash}, environment={})
+    run = Run.create(tmp_path, "test", plan=plan.to_dict() | {"hash": plan.hash}, environment={})
     swept: list[str] = []
     monkeypatch.setattr("sciml_bench.host.temporary.sweep", lambda: swept.append("folders"))
     monkeypatch.setattr("sciml_bench.host.processes.strays.sweep", lambda: swept.append("processes"))

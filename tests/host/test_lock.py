@@ -13,7 +13,7 @@ import pytest
 
 from sciml_bench.errors import EngineError
 from sciml_bench.host.lock import holder as holder_of
-from sciml_bench.host.lock import host_lock
+from sciml_bench.host.lock import host_lock, lock_path, lock_path_of
 
 HOLD = """
 import sys, time
@@ -33,6 +33,11 @@ def holder(path: Path, seconds: float) -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
+
+
+def test_other_processors_have_another_lock():
+    assert lock_path_of({2, 1}) == lock_path_of([1, 2])
+    assert len({lock_path(), lock_path_of({1, 2}), lock_path_of({1, 3})}) == 3
 
 
 def test_lock_is_given_back(tmp_path: Path):

@@ -14,27 +14,27 @@ EXPLICIT = (
     Method("dopri5", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
     Method("dopri8", family="explicit_rk", order=8, implicit=False, lands=True),
 )
-IMPLICIT = (
-    Method("kvaerno5", family="esdirk", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno4", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno3", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno5-newton", family="esdirk", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno4-newton", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno3-newton", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno5-chord", family="esdirk", order=5, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno4-chord", family="esdirk", order=4, implicit=True, stiff=True, lands=True, interpolant=3),
-    Method("kvaerno3-chord", family="esdirk", order=3, implicit=True, stiff=True, lands=True, interpolant=3),
-)
+IMPLICIT = tuple(
+    Method(
+        f"kvaerno{order}-{finder}".removesuffix("-"),
+        family="esdirk", order=order, implicit=True, stiff=True, lands=True, interpolant=3, root_finder=finder,
+    )
+    for finder in ("", "newton", "chord")
+    for order in (5, 4, 3)
+)  # fmt: skip
 FIXED = (Method("tsit5-fixed", family="explicit_rk", order=5, implicit=False, adaptive=False, interpolant=4),)
 STOCHASTIC = (
     Method("heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
     Method("reversible-heun", family="explicit_rk", order=2, implicit=False, adaptive=False),
 )
 SPLIT = tuple(
-    Method(f"kencarp{order}{root_finder}", family="imex_esdirk", order=order, implicit=True, stiff=True)
-    for root_finder in ("", "-newton")
+    Method(
+        f"kencarp{order}-{finder}".removesuffix("-"),
+        family="imex_esdirk", order=order, implicit=True, stiff=True, root_finder=finder,
+    )
+    for finder in ("", "newton")
     for order in (5, 4, 3)
-)
+)  # fmt: skip
 
 
 def refusal(cell: Cell, facts: ProblemTraits) -> str | None:

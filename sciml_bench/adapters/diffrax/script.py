@@ -27,7 +27,7 @@ def script_of(task: Task, point: Point) -> str:
     cell = task.cell
     needed = ["import diffrax", "import jax", "import jax.numpy as jnp"]
     has_events = script.has(task, "EVENTS")
-    needed += ["import optimistix"] if _root_finder(cell) or has_events else []
+    needed += ["import optimistix"] if ADAPTER.method(cell.method).root_finder or has_events else []
     checks = ("import os", "", 'os.environ.setdefault("EQX_ON_ERROR", "nan")', "")
     return script.joined(
         script.head(task, "diffrax, jax and numpy"),
@@ -50,10 +50,6 @@ def _without_events(task: Task) -> Task:
 
 def _is_stochastic(cell: Cell) -> bool:
     return any(cell.method == method.name for method in STOCHASTIC)
-
-
-def _root_finder(cell: Cell) -> str:
-    return cell.method.partition("-")[2] if ADAPTER.method(cell.method).implicit else ""
 
 
 def _kind(name: str) -> str:
@@ -83,7 +79,7 @@ def _solver(task: Task, point: Point) -> list[str]:
     if _is_stochastic(cell):
         return _equal_steps(task, point)
     method = ADAPTER.method(cell.method)
-    kind, finder = _kind(cell.method.partition("-")[0]), _root_finder(cell)
+    kind, finder = _kind(method.integrator.removesuffix("-fixed")), method.root_finder
     if finder:
         found = f"diffrax.with_stepsize_controller_tols(optimistix.{_ROOT_FINDERS[finder]})(cauchy_termination=False)"
         lines = [f"SOLVER = diffrax.{kind}(", f"    root_finder={found}", ")"]

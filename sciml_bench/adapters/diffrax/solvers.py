@@ -68,11 +68,11 @@ _SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = {
 
 def solver(method: str) -> diffrax.AbstractSolver:
     """Diffrax's solver for a method of the declaration."""
-    if method in _SOLVERS:
+    declared = ADAPTER.method(method)
+    if not declared.root_finder:
         return _SOLVERS[method]()
-    name, _, root_finder = method.rpartition("-")
-    found = diffrax.with_stepsize_controller_tols(_ROOT_FINDERS[root_finder])(cauchy_termination=False)
-    return _SOLVERS[name](root_finder=found)
+    found = diffrax.with_stepsize_controller_tols(_ROOT_FINDERS[declared.root_finder])(cauchy_termination=False)
+    return _SOLVERS[declared.integrator](root_finder=found)
 
 
 def is_split(method: str) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.planning.written_plan import WrittenProblem
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.probe import Probed
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.break_even import Cost
 from sciml_bench.stats.front import WorkPoint, time_at
@@ -45,9 +46,7 @@ class Features:
     @classmethod
     def of(cls, facts: ProblemTraits) -> Features:
         """Return the features of a problem."""
-        found = facts.probed
-        counts = (None, None, None) if found is None else (found.explicit, found.implicit, found.limit)
-        return cls(facts.n_states, facts.n_theta, facts.batch, *counts)
+        return cls(facts.n_states, facts.n_theta, facts.batch, *_counts(facts.probed))
 
     @classmethod
     def of_written(cls, problem: WrittenProblem) -> Features | None:
@@ -55,13 +54,12 @@ class Features:
         n_states, n_theta, batch = problem.n_states, problem.n_theta, problem.batch
         if problem.is_model or n_states is None or n_theta is None or batch is None:
             return None
-        counts = problem.probe or {}
-        return cls(n_states, n_theta, batch, *(counts.get(name) for name in ("explicit", "implicit", "limit")))
+        return cls(n_states, n_theta, batch, *_counts(problem.probe))
 
     @property
     def stiffness(self) -> float | None:
         """Evaluations of an explicit method over the implicit one's; ``None`` if neither count is known."""
-        if self.implicit is None:
+        if not self.implicit:
             return None
         if self.explicit is not None:
             return self.explicit / self.implicit
@@ -78,6 +76,10 @@ class Features:
         ]
         # A feature that only one of them has just makes them dissimilar.
         return math.hypot(*(_decades(a, b) for a, b in pairs))
+
+
+def _counts(probed: Probed | None) -> tuple[int | None, int | None, int | None]:
+    return (None, None, None) if probed is None else (probed.explicit, probed.implicit, probed.limit)
 
 
 def _decades(a: float | None, b: float | None) -> float:

@@ -24,8 +24,10 @@ def of_run(run: Run) -> Iterator[Known]:
     summary = summarise(plan, run.records(on_damage=lambda _: None))
     for problem in plan.problems:
         features = Features.of_written(problem)
+        if features is None:
+            continue
         ways = tuple(found for cell in summary.of_problem(problem.name) if (found := _measured(cell)) is not None)
-        if ways and features is not None:
+        if ways:
             yield Known(problem.name, problem.spec_hash, features, ways)
 
 

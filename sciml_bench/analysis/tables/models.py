@@ -93,13 +93,15 @@ def _seconds(text: str) -> Column:
 def checklist(problem: WrittenProblem, table: ModelTable) -> Iterator[str]:
     """The shared conditions that make times of a model's cells comparable: data, metric, shapes, seeds."""
     data = problem.data
+    if data is None:
+        return
     yield "the same for every cell"
-    split = f"{data['size'] - data['held_out']} samples for training, {data['held_out']} held out, seed {data['seed']}"
-    yield f"  data: {data['name']}, {data['version']}; {split}"
-    if data["sha256"]:
-        yield f"  SHA-256 {data['sha256']}; licence {data['licence']}"
-    yield f"  preprocessing: {_PREPROCESSING[data['kind']].format(**data)}"
-    shape = " x ".join(map(str, data["input_shape"]))
+    split = f"{data.size - data.held_out} samples for training, {data.held_out} held out, seed {data.seed}"
+    yield f"  data: {data.name}, {data.version}; {split}"
+    if data.sha256:
+        yield f"  SHA-256 {data.sha256}; licence {data.licence}"
+    yield f"  preprocessing: {_PREPROCESSING[data.kind].format(scale=data.scale)}"
+    shape = " x ".join(map(str, data.input_shape))
     yield f"  sample {shape}; batches {', '.join(map(str, table.batches))}; {problem.n_theta} weights, the same bits"
     metric = "held-out accuracy and loss" if problem.loss == "cross_entropy" else "none"
     yield f"  loss {problem.loss}, its mean over a batch; metric: {metric}, computed in NumPy for every framework"

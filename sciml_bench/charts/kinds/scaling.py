@@ -70,7 +70,7 @@ def _families(data: RunData) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for problem in data.summary.plan.problems:
         size = problem.n_states
-        if isinstance(size, int) and size > 0:
+        if size is not None and size > 0:
             found.setdefault(_SIZE_AT_END.sub("", problem.name), {})[problem.name] = size
     return {name: states for name, states in found.items() if len(set(states.values())) > 1}
 

@@ -25,6 +25,7 @@ from sciml_bench.execution.cluster.work import Refusal, Work
 from sciml_bench.execution.merge import OtherSoftware, checked_records
 from sciml_bench.execution.owner import SILENT_S
 from sciml_bench.execution.shard import Shard, is_complete
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.text import counted
@@ -34,6 +35,8 @@ MOST_TASKS = 3
 
 # Files of another machine may show late, and the scheduler's processes have other things to do.
 _POLL_S, _ASK_S, _GRACE_S, _PAUSE_S = 1.0, 10.0, 15.0, 5.0
+# A client of NFS knows a folder as it was up to a minute ago: a task without an end may have one.
+_UNSEEN_S = 90.0
 # A scheduler that ends a task, or repeats it, has said so by then.
 _ENDING_S = 60.0
 # A node that other work disturbed may be quiet again.
@@ -52,8 +55,9 @@ class Clock:
 class ClusterEngine(Engine):
     """Has a scheduler carry out units.
 
-    A task ends after ``limit_s``. ``say`` gets news in a sentence. ``may_cancel`` is asked, with the number of tasks
-    that wait or run, whether an interruption ends them; otherwise they stay, and the same command finds them again.
+    A task ends after ``limit_s``; with ``cores`` it has this number of cores of a node that others share. ``say`` gets
+    news in a sentence. ``may_cancel`` is asked, with the number of tasks that wait or run, whether an interruption ends
+    them; otherwise they stay, and the same command finds them again.
     """
 
     finishes_groups = False
@@ -65,13 +69,15 @@ class ClusterEngine(Engine):
         *,
         any_node: bool = False,
         limit_s: float = math.inf,
+        cores: int | None = None,
         say: Callable[[str], object] = lambda _text: None,
         may_cancel: Callable[[int], bool] = lambda _count: False,
         clock: Clock | None = None,
     ):
         self.name = scheduler.name
         self.room = scheduler.room
-        self._run, self._scheduler, self._any_node, self._limit_s = run, scheduler, any_node, limit_s
+        self._run, self._scheduler = run, scheduler
+        self._any_node, self._limit_s, self._cores = any_node, limit_s, cores
         self._tasks = run.folder / TASKS
         self._say, self._may_cancel, self._clock = say, may_cancel, clock or Clock()
         self._journal = Journal(run.folder)
@@ -141,7 +147,7 @@ class ClusterEngine(Engine):
             unit = Unit.read(self._run.folder / UNITS / f"{unit_id}.json")
         except StoreError:
             return None
-        return unit if (unit.plan_hash, unit.id) == (self._run.plan.get("hash"), unit_id) else None
+        return unit if (unit.plan_hash, unit.id) == (written_plan(self._run).hash, unit_id) else None
 
     def _may_wait(self, task: str) -> bool:
         """Return whether the scheduler may still have a task of an earlier command."""
@@ -166,7 +172,8 @@ class ClusterEngine(Engine):
         active = [work.task for work in self._work.values() if work.task]
         for work in chunk:
             write_unit(work.unit, self._run.folder / UNITS)
-        orders = [Order(str(self._run.folder.resolve()), work.unit.id, self._any_node, self._limit_s) for work in chunk]
+        folder = str(self._run.folder.resolve())
+        orders = [Order(folder, work.unit.id, self._any_node, self._limit_s, self._cores) for work in chunk]
         try:
             names = self._scheduler.submit(orders, sorted(self._refused_nodes), active)
         except EngineError as error:
@@ -269,7 +276,9 @@ class ClusterEngine(Engine):
                 return False
             self._end([work])
             return self._fail(work, f"left no sign for {SILENT_S:g} s on {state.node or 'its node'}", on)
-        if silent_s < _GRACE_S or (ended is not None and self._may_be_repeated(work, state, silent_s)):
+        if silent_s < (_UNSEEN_S if ended is None else _GRACE_S):
+            return False
+        if ended is not None and self._may_be_repeated(work, state, silent_s):
             return False
         if last is None or ended is None:
             word = f"its scheduler says {state.word}" if state else "its scheduler does not know it any more"

@@ -1,4 +1,4 @@
-"""Slurm, by submitit: one array of tasks for each submission, each task with a node for itself."""
+"""Slurm, by submitit: one array of tasks for each submission, each task with a node, or cores of one, for itself."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ _MAX_ARRAY_SIZE = 1001
 
 @dataclass(frozen=True)
 class SlurmOptions:
-    """The nodes to use: at most ``nodes`` at once, each unit for at most ``time_min`` minutes."""
+    """The nodes to use: at most ``nodes`` at once, each unit for at most ``time_min`` minutes, alone on its node or on
+    this number of ``cores`` of one.
+    """
 
     time_min: int
     partition: str | None = None
@@ -59,6 +61,7 @@ class SlurmOptions:
     constraint: str | None = None
     account: str | None = None
     qos: str | None = None
+    cores: int | None = None
 
 
 class Slurm(Scheduler):
@@ -163,12 +166,17 @@ class Slurm(Scheduler):
             account=options.account,
             qos=options.qos,
             exclude=",".join(without) or None,
-            exclusive=True,
+            **({"exclusive": True} if options.cores is None else {"cpus_per_task": options.cores}),
             array_parallelism=options.nodes or self.room,
             # A step would get one processor of the node; the batch script has them all.
             use_srun=False,
             stderr_to_stdout=True,
-            additional_parameters={"requeue": True, **dependency},
+            # Of a core with two threads the other one stays idle.
+            additional_parameters={
+                "requeue": True,
+                **({} if options.cores is None else {"threads-per-core": 1}),
+                **dependency,
+            },
         )
         return executor
 

@@ -28,12 +28,14 @@ from sciml_bench.execution.finished import Finished
 from sciml_bench.execution.owner import owned
 from sciml_bench.execution.session import terminable
 from sciml_bench.execution.shard import Shard, carry_out, environment_of
+from sciml_bench.host.affinity import usable_cores, usable_processors
 from sciml_bench.host.doctor.other_work import PASSING, other_work
-from sciml_bench.host.lock import host_lock
+from sciml_bench.host.lock import host_lock, lock_path_of
 from sciml_bench.host.machine import pseudonym
 from sciml_bench.host.processes.parent import end_with_parent
 from sciml_bench.record.jsonl import append_line
 from sciml_bench.record.record import Record
+from sciml_bench.record.text import counted
 
 NODE = "SCIML_BENCH_NODE"
 """The variable with a scheduler's name of this node."""
@@ -47,19 +49,22 @@ _STOP_S, _KILL_S = 1.0, 60.0
 class Order:
     """The order for a task, which ends after ``limit_s``, also if it only waited for its machine.
 
-    With ``any_node`` a node that other work disturbs carries it out, too.
+    With ``any_node`` a node that other work disturbs carries it out, too. With ``cores`` it has this number of cores of
+    a node that others share.
     """
 
     run: str
     unit: str
     any_node: bool = False
     limit_s: float = math.inf
+    cores: int | None = None
 
 
 def command_of(order: Order) -> list[str]:
     """The arguments of Python that carry out a task in another process, which ends with this one."""
-    limit = ["--limit-s", repr(order.limit_s)]
-    return ["-m", __name__, order.run, order.unit, *limit, *(["--any-node"] if order.any_node else [])]
+    options = ["--limit-s", repr(order.limit_s), *(["--any-node"] if order.any_node else [])]
+    options += [] if order.cores is None else ["--cores", str(order.cores)]
+    return ["-m", __name__, order.run, order.unit, *options]
 
 
 def carry_out_task(order: Order) -> None:
@@ -143,10 +148,17 @@ def _carried_out(order: Order, task: TaskFolder, log: Callable[[str], None]) -> 
             return _gave_way(other)
     unit = Unit.read(Path(order.run) / UNITS / f"{order.unit}.json")
     unit.check_version()
+    if order.cores is not None and (usable := usable_cores()) > order.cores:
+        return End(
+            Ending.REFUSED,
+            f"{_node()} does not keep a task on the {counted(order.cores, 'core')} that it requested: it may use"
+            f" {usable}, and so may other jobs. Measure on whole nodes, without --cores",
+        )
     with ExitStack() as held:
         try:
             # Whoever has the machine for longer may never end: another node takes the unit.
-            held.enter_context(host_lock(label=f"unit {unit}", wait_s=order.limit_s / 2, announce=log))
+            path = None if order.cores is None else lock_path_of(usable_processors())
+            held.enter_context(host_lock(label=f"unit {unit}", wait_s=order.limit_s / 2, path=path, announce=log))
         except EngineError as error:
             return End(Ending.REFUSED, f"{_node()} cannot be used: {error}")
         others = _others(task, order.unit)
@@ -212,6 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("unit")
     parser.add_argument("--limit-s", type=float, default=math.inf)
     parser.add_argument("--any-node", action="store_true")
+    parser.add_argument("--cores", type=int)
     end_with_parent()
     carry_out_task(Order(**vars(parser.parse_args(arguments))))
     return 0

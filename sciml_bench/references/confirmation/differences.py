@@ -61,7 +61,8 @@ def central_differences(
 ) -> list[Difference]:
     """Differentiate an objective along each direction: (value at +δ − value at −δ) / 2δ.
 
-    ``progress`` is called with the time reached and the number of steps taken. Without ``kinks`` nobody looks for them.
+    ``progress`` is called with the time reached and the number of steps taken. ``kinks=False`` skips the search for
+    kinks.
 
     Raises:
         ReferenceFailure: a perturbed trajectory cannot be followed on the given mesh.

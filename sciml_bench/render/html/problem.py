@@ -89,7 +89,7 @@ def problem_view(
 ) -> ProblemView:
     """Everything that the page says of one problem."""
     name, cells, comparison = problem.name, problem.cells, problem.comparison
-    entry = loaded.plan.problem(name) or WrittenProblem(name, "", "")
+    entry = loaded.plan.problem(name) or WrittenProblem(name, "", "", None)
     traces = [trace for cell in cells for trace in places.traces.get(cell.cell_id, ())]
     id_ = f"{places.prefix}p{loaded.summary.problems.index(name) + 1}"
     chosen = problem.answer.choice

@@ -92,18 +92,20 @@ def many(ways: dict[str, tuple[float, float]]) -> Costs:
         ({"n_theta": 1000}, "large"),
         ({"n_states": 1000}, "large"),
         ({"stiff": True, "n_theta": 5000}, "stiff"),
-        ({"suite": "conventional"}, ""),
     ],
 )
 def test_kinds(changes, kind):
     assert (
-        kind_of(WrittenProblem(**{"name": "spiral", "title": "", "spec_hash": ""} | SIZES["spiral"] | changes)) == kind
+        kind_of(
+            WrittenProblem(**{"name": "spiral", "title": "", "spec_hash": "", "file": None} | SIZES["spiral"] | changes)
+        )
+        == kind
     )
 
 
 def test_plans_that_do_not_tell_have_no_kinds():
-    assert kind_of(WrittenProblem("spiral", "", "")) == ""
-    assert kind_of(WrittenProblem("spiral", "", "", stiff=False, n_states=2, batch=1)) == ""
+    assert kind_of(WrittenProblem("spiral", "", "", None)) == ""
+    assert kind_of(WrittenProblem("spiral", "", "", None, stiff=False, n_states=2, batch=1)) == ""
 
 
 def test_a_quick_start_is_advised_for_few_gradients_and_a_quick_gradient_for_many():

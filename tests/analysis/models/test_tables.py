@@ -80,7 +80,9 @@ def planned(cells: list[Cell]) -> dict[str, Any]:
     made = plan(cells)
     for entry in made["problems"]:
         if entry["name"].startswith("lenet"):
-            entry |= {"suite": "conventional", "tier": "smoke", "data": DATA, "loss": "cross_entropy", "n_theta": 31294}
+            entry |= {
+                "suite": "conventional", "data": DATA, "loss": "cross_entropy", "n_theta": 31294, "batches": [1, 64],
+            }  # fmt: skip
         else:
             entry |= {"suite": "stiff", "tier": "smoke"}
     return made

@@ -203,7 +203,9 @@ def test_a_disturbed_node_is_left_out_and_named(study: Study, monkeypatch: pytes
         f"{TASK}.time",
         SimpleNamespace(sleep=lambda _seconds: None, time=time.time, monotonic=time.monotonic),
     )
-    study.run = Run.create(study.run.folder, "study", plan={"hash": study.plan.hash}, environment=HERE)
+    study.run = Run.create(
+        study.run.folder, "study", plan=study.plan.to_dict() | {"hash": study.plan.hash}, environment=HERE
+    )
     scheduler = Stub(*[fate] * 9)
     assert not study.carry_out(scheduler)
     assert scheduler.without == [[], ["n1"]]
@@ -215,7 +217,9 @@ def test_a_disturbed_node_is_taken_if_the_user_says_so(study: Study, monkeypatch
     study.plan = comparable_plan()
     busy = [Finding("load", "load", Status.DISTURBS, "3.1 processors are busy")]
     monkeypatch.setattr(f"{TASK}.other_work", lambda: busy)
-    study.run = Run.create(study.run.folder, "study", plan={"hash": study.plan.hash}, environment=HERE)
+    study.run = Run.create(
+        study.run.folder, "study", plan=study.plan.to_dict() | {"hash": study.plan.hash}, environment=HERE
+    )
     assert not study.carry_out(scheduler := Stub(), any_node=True)
     assert len(scheduler.submitted) == 1
 

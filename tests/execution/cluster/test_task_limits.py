@@ -55,9 +55,9 @@ def test_a_machine_that_another_benchmark_keeps_is_left_out(study: Study, monkey
     waits: list[float | None] = []
     held = host_lock
 
-    def tried(*, label: str, wait_s: float | None, announce: Any) -> Any:
+    def tried(*, label: str, wait_s: float | None, path: Any, announce: Any) -> Any:
         waits.append(wait_s)
-        return held(label=label, wait_s=0.0, announce=announce)
+        return held(label=label, wait_s=0.0, path=path, announce=announce)
 
     monkeypatch.setattr(task, "_node", lambda: "n1")
     monkeypatch.setattr(task, "host_lock", tried)
