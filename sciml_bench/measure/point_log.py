@@ -19,8 +19,9 @@ H = TypeVar("H", SolveResult, GradientResult)
 class CallLog(Generic[H]):
     """The solves, or the gradients, of one point while it is measured.
 
-    ``found`` is the result until now, without the loops, which still grow. ``scored`` are input and output of the scored
-    call. The first failure is the one that counts. ``unchecked`` is set while no reference has judged the gradient.
+    ``found`` is the result until now, without the loops, which still grow. ``scored`` are input and output of the
+    scored call. The first failure is the one that counts. ``unchecked`` is set while no reference has judged the
+    gradient.
     """
 
     found: H
