@@ -43,8 +43,8 @@ MinJobAge=10
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 MpiDefault=none
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=1
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2
 PartitionName=low Nodes=n[1-2] Default=YES MaxTime=60 State=UP PriorityTier=1
 PartitionName=high Nodes=n[1-2] MaxTime=60 State=UP PriorityTier=2
 """
@@ -90,6 +90,11 @@ class TwoNodes:
             # The step's daemon names its job only; its batch script lies in the node's folder.
             if any(spool in word and str(self._folder) in word for word in words):
                 _kill_tree(process)
+
+    def pin(self, processors: Sequence[int]) -> None:
+        """Keep both nodes, and all that they start, on these processors, as control groups do."""
+        for node in ("n1", "n2"):
+            psutil.Process(self._daemons[node].pid).cpu_affinity(list(processors))
 
     def stop(self) -> None:
         """End all daemons and their jobs."""

@@ -121,3 +121,20 @@ def test_the_script_is_printed_and_nothing_is_submitted(tmp_path: Path, slurm: T
     for line in ("--exclusive", "--partition=low", "--time=120", "--array=0-1%2"):
         assert f"#SBATCH {line}\n" in found.stdout
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity calls here")
+def test_cores_of_shared_nodes_are_enough_if_tasks_are_kept_on_them(tmp_path: Path, slurm: TwoNodes):
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        pytest.skip("two processors are needed")
+    slurm.pin(processors[:2])
+    try:
+        found = done(on_slurm("--cores", "2"), study(tmp_path), slurm.variables)
+    finally:
+        slurm.pin(processors)
+    assert found.returncode == 0, found.stderr
+    assert "warning: other jobs may share the nodes" in found.stdout
+    run = the_run(tmp_path)
+    assert "VALID" in verified(run, slurm.variables)
+    assert len(list(run.glob("tasks/*/shard"))) == len(list(run.glob("units/*.json")))
