@@ -77,7 +77,7 @@ def test_a_plan_keeps_what_it_uses_and_its_hash_does_not_change():
     kept = plan.to_dict()["adapters"]
     used = {(item.cell.adapter, item.cell.method) for item in plan.planned}
     assert {(name, method) for name, data in kept.items() for method in data["methods"]} == used
-    assert declarations(json.loads(json.dumps(plan.to_dict())))["scipy"].look == registry.adapter("scipy").look
+    assert declarations(json.loads(json.dumps(kept)))["scipy"].look == registry.adapter("scipy").look
     renamed = {name: dataclasses.replace(item, title="Another") for name, item in registry.adapters().items()}
     other = make_plan(Selection(problems=("robertson",)), renamed, profile_named("smoke"), Settings())
     assert other.hash == plan.hash
@@ -104,7 +104,7 @@ def test_what_strangers_put_into_a_plan_is_left_out(tmp_path: Path, name: str):
 
 @pytest.mark.parametrize("kept", [None, [], "x", {"ours": None}, {"ours": 3}])
 def test_a_plan_whose_adapters_are_none_says_nothing(kept: Any):
-    assert declarations({"adapters": kept}) == {}
+    assert declarations(kept) == {}
 
 
 def test_a_third_party_states_what_its_cells_take():
