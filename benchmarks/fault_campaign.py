@@ -35,6 +35,11 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from sciml_bench.references.progress import ONE_THREAD  # noqa: E402
+
+# Commands set this before NumPy is there; their forks here have the parent's NumPy, whose threads would wait for work.
+os.environ.update(ONE_THREAD)
+
 from sciml_bench.references.store import reference_path  # noqa: E402
 from sciml_bench.spec.load import load_problem  # noqa: E402
 
