@@ -256,7 +256,7 @@ not installed, so what rules say about Julia's methods is applied to the same ki
 the order in which it tries ways was learnt from the other problems. The time that a slow way costs until it is ended,
 and its tolerances, are taken from the runs; a real race tunes tolerances to the requested accuracy.
 One rule of its order, that a wrong gradient brings the other kinds of gradient forward, was added after `pleiades` was
-measured; without it the regret of that problem is 2.62.
+measured. The replay takes the times of disturbed processes as they are, where a race would name no winner.
 
 A rule leaves something open, at least the library. Its regret is given for the best of the ways that it allows, which
 nobody can know beforehand, and for the middle one of them. A way that fails, or never reaches the accuracy, counts as

@@ -22,7 +22,7 @@ from typing import TextIO
 
 from steady_task import RTOL, steady_task
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.engine.group import measure_group
 from sciml_bench.engine.limits import Limits
 from sciml_bench.host.processes.process import Clock

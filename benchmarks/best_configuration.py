@@ -159,17 +159,17 @@ def scorer(suite: Any, side: Any, kind: str) -> Any:
     gradient."""
     import math
 
-    from sciml_bench.adapters.base import Gradient
-    from sciml_bench.measure.point_runner import scorer_of
+    from sciml_bench.adapters.program import Gradient
+    from sciml_bench.measure.scoring.scorer import judged_gradient, judged_solve
 
-    judge, point = scorer_of(suite.task), suite.task.points[0]
+    point = suite.task.points[0]
 
     def of_solve(output: Any) -> float:
-        scores, _ = judge.solve(side.states(output), point)
+        scores, _ = judged_solve(suite.task, side.states(output))
         return -math.log10(scores["trajectory_error"])
 
     def of_gradient(output: Any) -> float:
-        scores, _ = judge.gradient(Gradient(0.0, side.slopes(output), {}), point)
+        scores, _ = judged_gradient(suite.task, Gradient(0.0, side.slopes(output), {}), point)
         return -math.log10(scores[GRADIENT_ERROR])
 
     return of_solve if kind == "solve" else of_gradient

@@ -94,7 +94,7 @@ def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     import numpy as np
 
     from sciml_bench.adapters import registry
-    from sciml_bench.adapters.julia.program import bench, build, julia
+    from sciml_bench.adapters.julia.program import JuliaProgram, julia
     from sciml_bench.emit import source
     from sciml_bench.record.task import Cell, Point, Sampling, Task
     from sciml_bench.spec import catalog
@@ -107,7 +107,8 @@ def rows(problem: str, options: argparse.Namespace) -> list[dict[str, Any]]:
         source=source(loaded, declared.target), numbers=numbers, points=(Point(rtol, rtol / 100),),
         sampling=Sampling(1, 1, 0.0, 1, 0.0), seed=0, threads=1, error_bound=1e-3, gradient_error_bound=1e-2,
     )  # fmt: skip
-    program = build(task)
+    program = JuliaProgram(task)
+    bench = program.bench
     inputs = program.prepare(np.array(numbers.theta), task.points[0])
     julia.seval(f'include(raw"{FOLDER / "handwritten" / "julia_experts.jl"}")')
     experts = julia.Experts
@@ -128,13 +129,13 @@ def by_expert(loaded: Any, inputs: Any, point: Any) -> tuple[list[Any], Any]:
     """The expert's solve and gradient, and where weights lie in their order, that of Lux's arrays; or ``None``."""
     import numpy as np
 
-    from sciml_bench.adapters.julia.program import bench, julia
+    from sciml_bench.adapters.julia.program import julia
 
     numbers = loaded.numbers()
     if loaded.networks:
         julia.seval(f'include(raw"{FOLDER / "handwritten" / "julia_neural_experts.jl"}")')
         experts, order = julia.NeuralExperts, inputs.cell.order
-        weights = bench.arranged(order, np.array(numbers.p))
+        weights = julia.SciMLBench.arranged(order, np.array(numbers.p))
         data = np.array(loaded.loss.data)
         by_hand = experts.problem(loaded.name, np.array(numbers.y0), weights, np.array(numbers.save_times), data)
         return [getattr(experts, name)(by_hand, point.rtol, point.atol) for name in CALLS], order

@@ -70,7 +70,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
 
     from sciml_bench.adapters import registry
     from sciml_bench.adapters.julia.bridge import JuliaException
-    from sciml_bench.adapters.julia.program import build
+    from sciml_bench.adapters.julia.program import JuliaProgram
     from sciml_bench.emit import source
     from sciml_bench.measure.scoring.gradient import gradient_scores
     from sciml_bench.record.outcome import SolverFailure
@@ -88,7 +88,7 @@ def measured(problem: str, method: str, sensitivity: str) -> dict[str, Any]:
     )  # fmt: skip
     row: dict[str, Any] = {"problem": problem, "method": method, "sensitivity": sensitivity}
     try:
-        program = build(task)
+        program = JuliaProgram(task)
         inputs = program.prepare(np.array(numbers.theta), task.points[0])
         program.read_gradient(program.gradient(inputs))
         output = program.gradient(inputs)

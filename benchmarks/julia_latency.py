@@ -92,7 +92,7 @@ def levels(options: argparse.Namespace) -> dict[str, float]:
         error_bound=1e-3, gradient_error_bound=1e-2,
     )  # fmt: skip
     times = [time.perf_counter()]
-    built = program.build(task)
+    built = program.JuliaProgram(task)
     times.append(time.perf_counter())
     inputs = built.prepare(np.array(task.numbers.theta), task.points[0])
     for _ in range(2):

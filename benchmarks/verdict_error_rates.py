@@ -25,15 +25,14 @@ them: there the harness refuses to judge, and what it lets through differs by a 
 from __future__ import annotations
 
 import argparse
-import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from null_noise import ATTACKS, NULLS, RUN_ALONE, Floats, Noise, gauss
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -53,10 +52,6 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
 from sciml_bench.stats.verdict import Held, Judgement, Verdict
 
-Floats = NDArray[np.float64]
-Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]
-"""Draws log factors; the last axis goes over the blocks."""
-
 BOUND = 0.05
 REFUSES = 0.5
 BLOCKS = (3, 5, 10)
@@ -64,104 +59,6 @@ CELLS = (2, 4)
 PROBLEMS = (2, 3, 4, 5, 8)
 FIRST_S, GRADIENT_S, SOLVE_S = 5.0, 0.02, 0.01
 RTOL = 1e-6
-
-
-def gauss(sd: float) -> Noise:
-    """Log-normal times."""
-    return lambda random, shape: random.normal(0, sd, shape)
-
-
-def heavy(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Student's t with 2 degrees of freedom, which has no variance: now and then a process takes far longer."""
-    return 0.03 * random.standard_t(2, shape)
-
-
-def bimodal(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Every process is one of two kinds, 15 % apart, as by the layout of its memory."""
-    return 0.15 * random.integers(0, 2, shape) + random.normal(0, 0.01, shape)
-
-
-def skewed(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """One process in ten is disturbed, by a factor of up to two."""
-    return np.where(random.random(shape) < 0.1, random.uniform(0, math.log(2), shape), 0) + random.normal(
-        0, 0.02, shape
-    )
-
-
-def autoregression(coefficient: float, sd: float = 0.06) -> Noise:
-    """Neighbouring blocks are alike, in each cell by itself."""
-
-    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        found = random.normal(0, sd, shape)
-        for place in range(1, shape[-1]):
-            found[..., place] *= math.sqrt(1 - coefficient**2)
-            found[..., place] += coefficient * found[..., place - 1]
-        return found
-
-    return draw
-
-
-def switching(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """The machine changes once: from a block on each cell takes 6 % more or less, and noise is 2 %."""
-    change = random.normal(0, 0.06, (*shape[:-1], 1))
-    after = np.arange(shape[-1]) >= random.integers(1, shape[-1])
-    return change * after + random.normal(0, 0.02, shape)
-
-
-def waving(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Each cell goes up and down by 10 % over 12 blocks, and noise is 2 %."""
-    phase = random.uniform(0, 2 * math.pi, (*shape[:-1], 1))
-    return 0.1 * np.sin(phase + 2 * math.pi * np.arange(shape[-1]) / 12) + random.normal(0, 0.02, shape)
-
-
-def drifting(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Each cell drifts by some 5 % over the run, to either side of its middle, and noise is 2 %."""
-    slope = random.normal(0, 0.05, (*shape[:-1], 1))
-    return slope * np.linspace(-0.5, 0.5, shape[-1]) + random.normal(0, 0.02, shape)
-
-
-def wandering(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """A random walk of 3 % a block in each cell by itself."""
-    return np.cumsum(random.normal(0, 0.03, shape), axis=-1)
-
-
-def centred(noise: Noise) -> Noise:
-    """The same without what it shifts the run's average by: no cell takes longer than another in this run."""
-
-    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        found = noise(random, shape)
-        # As much scatter of the average as independent blocks have.
-        own = np.std(found, axis=-1, keepdims=True) / math.sqrt(shape[-1])
-        return found - found.mean(axis=-1, keepdims=True) + own * random.normal(0, 1, (*shape[:-1], 1))
-
-    return draw
-
-
-NULLS: dict[str, Noise] = {
-    "Gauss 6 %": gauss(0.06),
-    "Gauss 20 %": gauss(0.20),
-    "heavy tails": heavy,
-    "bimodal": bimodal,
-    "AR(1) 0.5": autoregression(0.5),
-    "AR(1) 0.9": autoregression(0.9),
-}
-
-# Not asked for: what else might fool it.
-ATTACKS: dict[str, Noise] = {
-    "AR(1) 0.5, 20 %": autoregression(0.5, 0.2),
-    "AR(1) 0.9, 20 %": autoregression(0.9, 0.2),
-    "AR(1) -0.5": autoregression(-0.5),
-    "AR(1) 0.7": autoregression(0.7),
-    "random walk, centred": centred(wandering),
-    "disturbed": skewed,
-    "switches once, centred": centred(switching),
-    "slow wave": waving,
-    "drift": drifting,
-}
-
-
-RUN_ALONE: dict[str, Noise] = {"random walk": wandering, "switches once": switching}
-"""Not alike in their own run: verdicts are about it, and the differences would be others in another."""
 
 EFFECTS = {"of cells, 5 %": (0.05, 0.0), "of all cells, 5 %": (0.0, 0.05), "of cells, 20 %": (0.2, 0.0)}
 """The standard deviation of a run's times from run to run: of each cell and quantity by itself, and of all together."""

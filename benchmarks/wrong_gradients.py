@@ -35,9 +35,9 @@ LONGEST = 200  # characters of a reason
 HEAD = """\
 # Wrong gradients
 
-Reports of gradients that are wrong without a word. Each is a case of a few lines beside its certified gradient, run
-with the releases that its table names. *Right* means within the error that the tolerances of the script allow;
-*refused* means that the library ends with an error, which is better than a wrong number.
+Gradients that are silently wrong, or that a library refuses. Each is a case of a few lines next to its certified
+gradient, run with the releases that its table names. *Right* means within the error that the tolerances of the script
+allow; *refused* means that the library ends with an error, which is better than a wrong number.
 
 Every case is a folder of [`claims/gradients`](../claims/gradients): a report, a problem file, of which
 `sciml-bench certify problem.toml` gives the digits, and a script with the library alone.
@@ -162,14 +162,14 @@ def _of_julia(script: str, arguments: argparse.Namespace) -> tuple[list[str], st
     names = (
         "OrdinaryDiffEqTsit5",
         "OrdinaryDiffEqVerner",
-        "OrdinaryDiffEqCore",
-        "DiffEqBase",
+        "OrdinaryDiffEqRosenbrock",
         "SciMLSensitivity",
         "ForwardDiff",
+        "StaticArrays",
     )
-    used = [
-        name for name in names if name in Path(script).read_text(encoding="utf-8") or name.endswith(("Core", "Base"))
-    ]
+    # The others may have the defect without being named.
+    always = ("OrdinaryDiffEqCore", "DiffEqBase", "BracketingNonlinearSolve")
+    used = [*always, *(name for name in names if name in Path(script).read_text(encoding="utf-8"))]
     told = subprocess.run([*julia, "-e", asked, *used], capture_output=True, text=True, check=True)
     return [*julia, script], ", ".join(sorted(told.stdout.split("\n"))).strip(", ")
 

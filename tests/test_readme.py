@@ -57,11 +57,13 @@ def test_it_has_the_two_commands_of_a_clone():
 def test_commands_can_be_typed(line):
     words = shlex.split(line)[1:]
     command: click.Command = cli
+    # A command keeps its option of help, whose names come from the outermost context.
+    context = click.Context(cli, **cli.context_settings)
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), words[0])
+        found = command.get_command(context, words[0])
         assert found is not None, f"there is no command {words[0]}"
         command, words = found, words[1:]
-    command.make_context(command.name, words)
+    command.make_context(command.name, words, parent=context)
 
 
 def test_it_fits_two_screens_and_a_half():

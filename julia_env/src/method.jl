@@ -1,6 +1,6 @@
 """
 The package of each method, and how the solver is made; `pattern` is the structure of a sparse Jacobian or `nothing`,
-`options` are of Rosenbrock methods.
+`options` are of implicit methods of OrdinaryDiffEq.
 """
 const METHODS = Dict{String, Tuple{Symbol, Function}}(
     "tsit5" => (:OrdinaryDiffEqTsit5, (package, pattern) -> package.Tsit5()),
@@ -10,11 +10,11 @@ const METHODS = Dict{String, Tuple{Symbol, Function}}(
         :OrdinaryDiffEqRosenbrock, (package, pattern; options...) -> package.Rosenbrock23(; options...),
     ),
     "rodas5p" => (:OrdinaryDiffEqRosenbrock, (package, pattern; options...) -> package.Rodas5P(; options...)),
-    "kencarp47" => (:OrdinaryDiffEqSDIRK, (package, pattern) -> package.KenCarp47()),
-    "trbdf2" => (:OrdinaryDiffEqSDIRK, (package, pattern) -> package.TRBDF2()),
-    "fbdf" => (:OrdinaryDiffEqBDF, (package, pattern) -> package.FBDF()),
-    "qndf" => (:OrdinaryDiffEqBDF, (package, pattern) -> package.QNDF()),
-    "radauiia5" => (:OrdinaryDiffEqFIRK, (package, pattern) -> package.RadauIIA5()),
+    "kencarp47" => (:OrdinaryDiffEqSDIRK, (package, pattern; options...) -> package.KenCarp47(; options...)),
+    "trbdf2" => (:OrdinaryDiffEqSDIRK, (package, pattern; options...) -> package.TRBDF2(; options...)),
+    "fbdf" => (:OrdinaryDiffEqBDF, (package, pattern; options...) -> package.FBDF(; options...)),
+    "qndf" => (:OrdinaryDiffEqBDF, (package, pattern; options...) -> package.QNDF(; options...)),
+    "radauiia5" => (:OrdinaryDiffEqFIRK, (package, pattern; options...) -> package.RadauIIA5(; options...)),
     # KLU wants an analytic Jacobian; for large sparse ones SciML's tutorial takes GMRES.
     "cvode_bdf" => (
         :Sundials,
@@ -28,16 +28,20 @@ function algorithm(method::AbstractString, pattern, sensitivity::AbstractString 
     return Base.invokelatest(make, loaded(package), pattern; options(package, sensitivity)...)
 end
 
+const IMPLICIT = (:OrdinaryDiffEqRosenbrock, :OrdinaryDiffEqSDIRK, :OrdinaryDiffEqBDF, :OrdinaryDiffEqFIRK)
+
 """
 Options of a method in the solve of an adjoint.
 
 A Rosenbrock method takes the derivative of the adjoint equation by time, by default with dual numbers. Through Enzyme's
 vector-Jacobian products they give the part by the seeds alone, and zero for the rest: the method falls to a low order,
-and takes steps without end at tight tolerances. Differences give both parts.
+and takes steps without end at tight tolerances. Differences give both parts. Mooncake's products take no dual numbers,
+of which all implicit methods make their Jacobians.
 """
 function options(package, sensitivity)
     by_enzyme = sensitivity == "enzyme" || endswith(sensitivity, "-enzyme")
-    package === :OrdinaryDiffEqRosenbrock && by_enzyme || return (;)
+    with_differences = endswith(sensitivity, "-mooncake") ? IMPLICIT : by_enzyme ? (:OrdinaryDiffEqRosenbrock,) : ()
+    package in with_differences || return (;)
     return (; autodiff = Base.invokelatest(loaded(:ADTypes).AutoFiniteDiff))
 end
 

@@ -23,6 +23,9 @@ end
 # The others integrate the gradient, or the solution backwards, as further states; a quadrature takes one number, too.
 const SAME_STATES = ("gauss",)
 
+# No dependency of this package: a project has it where `sciml-bench julia setup --with mooncake` added it.
+const MOONCAKE = Base.PkgId(Base.UUID("da2b9cff-9c12-43a0-ae48-6db2b0edb7d6"), "Mooncake")
+
 const ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
 
 """The sensitivity of this name, with its packages loaded: `forward`, `enzyme`, or an adjoint and its product, `gauss-enzyme`."""
@@ -82,6 +85,9 @@ function vector_jacobian_product(package::Module, product, has_branches)
         return Base.invokelatest(package.ReverseDiffVJP, !has_branches)
     elseif product == "zygote"
         return Base.invokelatest(package.ZygoteVJP)
+    elseif product == "mooncake"
+        Base.require(MOONCAKE)
+        return Base.invokelatest(package.MooncakeVJP)
     end
     throw(ArgumentError("there is no vector-Jacobian product '$product'"))
 end

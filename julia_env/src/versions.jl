@@ -1,7 +1,7 @@
 # Packages whose versions a record names when they are loaded.
 const NAMED = (
-    :SciMLBase, :SciMLSensitivity, :ForwardDiff, :StaticArrays, :Zygote, :ReverseDiff, :Enzyme, :Sundials, :PythonCall,
-    :Lux, :NNlib, :ComponentArrays, :Optimisers, :SimpleChains, :LoopVectorization,
+    :SciMLBase, :SciMLSensitivity, :ForwardDiff, :StaticArrays, :Zygote, :ReverseDiff, :Enzyme, :Mooncake, :Sundials,
+    :PythonCall, :Lux, :NNlib, :ComponentArrays, :Optimisers, :SimpleChains, :LoopVectorization,
     :OrdinaryDiffEqCore, :OrdinaryDiffEqTsit5, :OrdinaryDiffEqVerner, :OrdinaryDiffEqRosenbrock, :OrdinaryDiffEqSDIRK,
     :OrdinaryDiffEqBDF, :OrdinaryDiffEqFIRK, :LinearSolve,
 )

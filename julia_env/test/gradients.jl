@@ -31,12 +31,22 @@ end
         end
     end
 
-    @testset "$adjoint-$product" for adjoint in SciMLBench.ADJOINTS, product in ("reversediff", "zygote")
+    # Mooncake is there if somebody added it.
+    mooncake = Base.locate_package(SciMLBench.MOONCAKE) === nothing ? () : ("mooncake",)
+    products = ("reversediff", "zygote", mooncake...)
+
+    @testset "$adjoint-$product" for adjoint in SciMLBench.ADJOINTS, product in products
         loss, found = gradient("lotka-volterra", "vern7", "$adjoint-$product", 1e-9)
         expected_loss, expected = gradient("lotka-volterra", "vern9", "forward", 1e-11)
         # A loss that counted the initial state would be larger by 2.
         @test loss ≈ expected_loss rtol = 1e-6
         @test error_of(found, expected, theta("lotka-volterra")) < 1e-5
+    end
+
+    @testset "gauss-$product with $method" for method in ("rodas5p", "kencarp47", "fbdf"), product in mooncake
+        _, found = gradient("lotka-volterra", method, "gauss-$product", 1e-7)
+        _, expected = gradient("lotka-volterra", "vern9", "forward", 1e-11)
+        @test error_of(found, expected, theta("lotka-volterra")) < 1e-3
     end
 
     @testset "a quadrature sees the layers before saved times" begin

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, IntArray, Program, Solution, Trainer
+from sciml_bench.adapters.program import FloatArray, Gradient, IntArray, Program, Solution, Trainer
 from sciml_bench.models.samples import Samples, load_samples
 from sciml_bench.record.model_task import Evaluation, ModelTask
 from sciml_bench.record.outcome import Outcome, SolverFailure

@@ -53,6 +53,15 @@ def model_refusal(cell: Cell, _facts: ProblemTraits) -> str | None:
     return None
 
 
+def scalar_refusal(facts: ProblemTraits, code: str, library: str) -> str | None:
+    """Return why ``code`` that is written number by number cannot have a problem; ``None`` if it can."""
+    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
+        return f"{code} is written number by number, which vectors, fields and networks are too large for"
+    if facts.batch > 1:
+        return f"{library} takes one trajectory at a time"
+    return None
+
+
 INTERPOLATED = "interpolated"
 """The role of the best way without landing on saved times, if that way lands on them."""
 

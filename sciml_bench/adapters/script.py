@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sciml_bench.adapters.base import Adapter
-from sciml_bench.adapters.segments import Segment
+from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import Point, Task
 
@@ -141,6 +141,47 @@ def segments(parts: Sequence[Segment]) -> list[str]:
 
 def _bound_of(value: float) -> str:
     return repr(value) if math.isfinite(value) else f'float("{value}")'
+
+
+def solves(
+    task: Task,
+    point: Point,
+    needs: str,
+    imported: Sequence[str],
+    *,
+    constants: Sequence[str] = (),
+    functions: str = "",
+    before: Sequence[str] = (),
+    data: str = "p",
+    parts: Sequence[str],
+) -> str:
+    """A script of solves. Its ``solve`` begins with ``data`` and ``y`` and goes through ``parts``; ``constants`` stand
+    after the numbers of the problem, ``before`` in front of that function.
+    """
+    theta = "theta, Y0" if task.numbers.wrt == "parameters" else "P, np.asarray(theta, dtype=float)"
+    lines = [
+        *before, "", "",
+        "def solve(theta):", '    """The states at the saved times."""', f"    {data}, y = {theta}", "    saved = []",
+        *parts,
+        "    return np.concatenate(saved)",
+    ]  # fmt: skip
+    return joined(
+        head(task, needs, "solves"),
+        imports(task, *imported),
+        "# The model.",
+        body(task),
+        "# Its numbers, and how it is solved.",
+        "\n".join([given(task, point), *segments(split(task.numbers)), *constants]),
+        functions,
+        "\n".join(lines),
+        check_of_solve(task),
+    )
+
+
+def time_within(task: Task) -> str:
+    """The time of a right-hand side; if it jumps, between the bounds behind the parameters ``p``."""
+    n = len(task.numbers.p)
+    return f"min(max(t, p[{n}]), p[{n + 1}])" if any(part.clipped for part in split(task.numbers)) else "t"
 
 
 def check_of_solve(task: Task) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.record.outcome import Outcome, SolverFailure
 
 STEPS_AT_UNIT_TOLERANCE = 10

@@ -5,7 +5,7 @@ Everything that shows a run — terminal, page, LaTeX, Markdown, JSON, exports, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,21 @@ from sciml_bench.analysis.repeats import repeats
 from sciml_bench.analysis.row_tables import DIVISIONS, RowTable, tables
 from sciml_bench.analysis.rows import Comparison, Row, comparisons
 from sciml_bench.analysis.selftest.store import earlier
-from sciml_bench.analysis.summary import CellSummary, RunSummary
+from sciml_bench.analysis.summary import CellSummary, RunSummary, summarise
 from sciml_bench.planning.purpose import RACE, Advised
+from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT
 from sciml_bench.stats.autocorrelation import Earlier
+
+
+def analysed(run: Run, on_damage: Callable[[object], None] = lambda _: None) -> Analysis:
+    """The analysis of a run's records; ``on_damage`` gets each line and record that is left out.
+
+    Raises:
+        StoreError: its plan cannot be read.
+    """
+    return Analysis(summarise(written_plan(run), run.records(on_damage), on_damage), run.folder)
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,3 @@ def why_not_comparable(summary: RunSummary) -> str:
             "measure again when `sciml-bench doctor` finds the machine quiet"
         )
     return ""
-
-
-def comparable(summary: RunSummary) -> bool:
-    """Return whether winners may be named."""
-    return not why_not_comparable(summary)

@@ -39,7 +39,6 @@ class RecordEntry:
     order: int
     outcome: Outcome
     started_at: str
-    wall_s: float
     waited_s: float
     seed: int
     spec_hash: str
@@ -47,19 +46,12 @@ class RecordEntry:
     environment_hash: str
     reference_kind: str | None
     threads: Mapping[str, str]
-    versions: Mapping[str, str]
-    caches: str
     cache_hits: int | None
     cache_files_before: int | None
     noisy: tuple[str, ...]
     rtols: tuple[float, ...]
     recompiled: bool
     energy: str
-
-    @property
-    def key(self) -> str:
-        """``cell_id/block/attempt``, by which tables and figures name the record."""
-        return f"{self.cell_id}/{self.block}/{self.attempt}"
 
 
 @dataclass
@@ -172,7 +164,6 @@ def _trace(line: int, record: Record) -> RecordEntry:
         order=int(record.order),
         outcome=record.outcome,
         started_at=str(record.started_at),
-        wall_s=float(record.wall_s),
         waited_s=float(record.waited_s),
         seed=record.seed,
         spec_hash=str(record.spec_hash),
@@ -180,8 +171,6 @@ def _trace(line: int, record: Record) -> RecordEntry:
         environment_hash=str(record.environment_hash),
         reference_kind=record.reference_kind,
         threads=dict(record.threads),
-        versions=dict(record.versions),
-        caches=str(record.caches),
         cache_hits=record.compile_cache_hits,
         cache_files_before=record.compile_cache_files.get("before"),
         noisy=tuple(map(str, record.noisy)),

@@ -18,7 +18,7 @@ from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.planning.purpose import AXES
 from sciml_bench.planning.written_plan import WrittenPlan
-from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.front import common_target
 from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, PowerLaw, ahead, complete, crossings, power_law
 from sciml_bench.stats.spread import Spread, spread
 
@@ -153,15 +153,15 @@ def _target(cells: Sequence[CellSummary], quantity: str) -> Target:
     Steps and evaluations are always given at a tolerance: they are whole numbers of one solve.
     """
     kind = quantity if quantity in ("solve", "gradient") else "solve"
-    timed = [cell for cell in cells if any(_seconds(point, kind) is not None for point in cell.points)]
+    timed = [cell for cell in cells if any(point.half(kind).seconds is not None for point in cell.points)]
     if quantity in ("solve", "gradient"):
-        fronts = [work_points(cell.processes, lambda point: _work(point, kind)) for cell in timed]
+        fronts = [work_points(cell.processes, lambda point: point.half(kind).work) for cell in timed]
         digits = common_target(fronts) if all(fronts) else None
         if digits is not None:
             return Target(digits, None)
     votes: dict[float, int] = {}
     for cell in timed:
-        for rtol in {point.rtol for point in cell.points if _seconds(point, kind) is not None}:
+        for rtol in {point.rtol for point in cell.points if point.half(kind).seconds is not None}:
             votes[rtol] = votes.get(rtol, 0) + 1
     return Target(None, max(votes, key=lambda rtol: (votes[rtol], -rtol), default=None))
 
@@ -188,12 +188,12 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
     if quantity in ("steps", "evaluations"):
         return _counted(cell, at, _STEPS if quantity == "steps" else _EVALUATIONS)
     readings = {
-        process.block: reading(process, at, lambda p: _work(p, quantity), lambda p: _seconds(p, quantity))
+        process.block: reading(process, at, lambda p: p.half(quantity).work, lambda p: p.half(quantity).seconds)
         for process in cell.processes
     }
     reason = next((item.reason for item in readings.values() if item.time is None), "")
     found = _of_blocks(cell, {block: item.time for block, item in readings.items()}, reason)
-    at_most = is_bound(cell.processes, at.digits, lambda p: _work(p, quantity))
+    at_most = is_bound(cell.processes, at.digits, lambda p: p.half(quantity).work)
     return Value(found.spread, found.reason, at_most, blocks=found.blocks)
 
 
@@ -282,11 +282,3 @@ def _meetings(rows: Sequence[SweepRow]) -> Iterator[Meeting]:
         a, b = (complete({block: of[block] for block in common}, sizes) for of in (ours, theirs))
         at = dict(zip(sizes, ahead(a, b), strict=True))
         yield Meeting(first, second, tuple(crossings(sizes, a, b)), at, first.solver.one_method(second.solver))
-
-
-def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
-    return point.gradient.work if quantity == "gradient" else point.solve.work
-
-
-def _seconds(point: PointSummary, quantity: str) -> float | None:
-    return point.gradient.seconds if quantity == "gradient" else point.solve.seconds

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sciml_bench.api.carrying_out import carried_out, words
 from sciml_bench.api.host_checks import doctor, selftest
 from sciml_bench.api.published_claims import claims, list_claims, run_claims
 from sciml_bench.api.references import check_reference, compute_reference, reference
@@ -66,8 +67,6 @@ __all__ = (
     "write_problem",
 )
 
-Words = Iterable[str]
-
 
 def advise(
     problem: Path | str,
@@ -76,7 +75,7 @@ def advise(
     call: Literal["gradient", "solve", "training"] = "gradient",
     count: int | None = None,
     accuracy: float = 1e-6,
-    adapters: Words = (),
+    adapters: Iterable[str] = (),
     out: Path | str = RESULTS,
     wait: bool = False,
     listener: Listener | None = None,
@@ -108,7 +107,7 @@ def advise(
         count=count,
         accuracy=accuracy,
         within_s=within_s,
-        names=_words(adapters),
+        names=words(adapters),
         out=Path(out),
         command="sciml_bench.api.advise",
     )
@@ -119,13 +118,13 @@ def advise(
 def plan(
     *what: str | Path,
     profile: str = "quick",
-    adapters: Words = (),
-    methods: Words = (),
-    sensitivities: Words = (),
-    modes: Words = (),
-    savings: Words = (),
-    precisions: Words = (),
-    devices: Words = (),
+    adapters: Iterable[str] = (),
+    methods: Iterable[str] = (),
+    sensitivities: Iterable[str] = (),
+    modes: Iterable[str] = (),
+    savings: Iterable[str] = (),
+    precisions: Iterable[str] = (),
+    devices: Iterable[str] = (),
     keyword: str = "",
     rtols: Sequence[float] = (),
     threads: int = 1,
@@ -152,13 +151,13 @@ def plan(
     from sciml_bench.planning.selection import Selection
 
     selection, files = Selection(
-        adapters=_words(adapters),
-        methods=_words(methods),
-        sensitivities=_words(sensitivities),
-        modes=_words(modes),
-        savings=_words(savings),
-        precisions=_words(precisions),
-        devices=_words(devices),
+        adapters=words(adapters),
+        methods=words(methods),
+        sensitivities=words(sensitivities),
+        modes=words(modes),
+        savings=words(savings),
+        precisions=words(precisions),
+        devices=words(devices),
         keyword=keyword,
     ).naming(what)
     return planned(
@@ -194,20 +193,8 @@ def run(
         EngineError: another benchmark runs on this host; ``wait`` waits for it.
         StoreError: the folder cannot be written.
     """
-    from sciml_bench.execution.finished import Following
-    from sciml_bench.execution.session import open_session
-    from sciml_bench.host.lock import host_lock
-
-    if not plan.planned:
-        reasons = dict.fromkeys(item.reason for item in plan.skipped)
-        raise UsageError(f"nothing is selected. {'; '.join(reasons) or 'No cell matches.'}")
     name = name or f"api_{plan.profile.name}"
-    with host_lock(label=f"api.run, {name}", wait_s=None if wait else 0.0):
-        session = open_session(plan, Path(out), name, resume=resume, command="sciml_bench.api.run")
-        session.carry_out(None if progress is None else Following(progress))
-    if session.interrupted:
-        raise KeyboardInterrupt(f"the measurements are in {session.run.folder}; the same call continues it")
-    return Run(session.run)
+    return carried_out(plan, Path(out), name, "api.run", resume=resume, wait=wait, progress=progress)
 
 
 def load(name: Path | str | None = None, out: Path | str = RESULTS) -> Run:
@@ -306,19 +293,12 @@ def report(
     Raises:
         StoreError: a run cannot be read, or the file cannot be written.
     """
-    from sciml_bench.record.jsonl import store_error, write_whole
-    from sciml_bench.render.html.page import report as page
+    from sciml_bench.render.html.page import write_report
 
     chosen = [runs] if isinstance(runs, Run | Path | str) else runs
     folders = [_run(each).stored for each in chosen]
-    text = page(folders, datetime.datetime.now(datetime.UTC), progress or (lambda _: None), processes)
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error("create", target.parent, error) from error
-    write_whole(target, text)
-    return target
+    write_report(folders, datetime.datetime.now(datetime.UTC), Path(path), progress or (lambda _: None), processes)
+    return Path(path)
 
 
 def problem(
@@ -359,7 +339,7 @@ def problem(
 def list(
     what: Literal["problems", "suites", "adapters", "runs", "claims"],
     *,
-    suites: Words = (),
+    suites: Iterable[str] = (),
     out: Path | str = RESULTS,
 ) -> Sequence[Mapping[str, Any]]:
     """List problems of the catalog (of some ``suites`` or all), suites, adapters and their methods, runs, or claims.
@@ -373,7 +353,7 @@ def list(
     from sciml_bench.planning import listing
 
     makers: Mapping[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
-        "problems": lambda: listing.list_problems(_words(suites)),
+        "problems": lambda: listing.list_problems(words(suites)),
         "suites": listing.list_suites,
         "adapters": listing.list_adapters,
         "runs": lambda: listing.list_runs(Path(out)),
@@ -386,11 +366,6 @@ def list(
 
 def _run(of: Run | Path | str) -> Run:
     return of if isinstance(of, Run) else load(of)
-
-
-def _words(names: Words) -> tuple[str, ...]:
-    """Return names as a tuple; a single name needs no list."""
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def write_problem(

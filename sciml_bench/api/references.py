@@ -11,7 +11,6 @@ from sciml_bench.errors import UsageError
 if TYPE_CHECKING:
     from sciml_bench.references.check import Check
     from sciml_bench.references.store import StoredReference
-    from sciml_bench.spec import Problem
 
 Say = Callable[[str], object]
 
@@ -31,8 +30,9 @@ def reference(name: Path | str) -> StoredReference:
         ProblemError: the problem file is wrong.
     """
     from sciml_bench.references.store import find
+    from sciml_bench.spec import catalog
 
-    found = find(_problem(name))
+    found = find(catalog.given(name))
     return compute_reference(name) if found is None else found
 
 
@@ -52,8 +52,9 @@ def compute_reference(
     """
     from sciml_bench.references.build import make
     from sciml_bench.references.store import keep
+    from sciml_bench.spec import catalog
 
-    problem = _problem(name)
+    problem = catalog.given(name)
     stored, _missing = make(problem, say, limit_s, gradient)
     keep(stored, problem)
     return stored
@@ -69,16 +70,10 @@ def check_reference(name: Path | str, *, limit_s: float = float("inf"), say: Say
     """
     from sciml_bench.references.check import check
     from sciml_bench.references.store import find
+    from sciml_bench.spec import catalog
 
-    problem = _problem(name)
+    problem = catalog.given(name)
     stored = find(problem)
     if stored is None:
         raise UsageError(f"no reference for '{problem.name}'; `sciml-bench reference compute {name}` makes one")
     return check(problem, stored, say, limit_s)
-
-
-def _problem(name: Path | str) -> Problem:
-    from sciml_bench.spec import catalog, load_problem
-
-    path = Path(name)
-    return load_problem(path) if path.suffix == ".toml" or path.is_file() else catalog.load(str(name))

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.ranking import Judged
+from sciml_bench.analysis.ranking import Judged, time_of
 from sciml_bench.analysis.rows import Row, Time
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.charts.problem_data import ProblemData
 from sciml_bench.charts.style import Configuration, Palette, configuration
 from sciml_bench.stats.verdict import Held, Judgement, without_winner
-
-QUANTITIES = ("gradient", "solve")
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Measured:
         """Its time per call; ``None`` when it has none."""
         if self.row is None:
             return None
-        time = self.row.gradient if quantity == "gradient" else self.row.solve
+        time = time_of(self.row, quantity)
         return time if time.seconds is not None else None
 
     def cost(self, quantity: str) -> float | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sciml_bench.cli import completion, exit_codes
-from sciml_bench.cli.options import Seconds, json_option
+from sciml_bench.cli.options import json_option
 from sciml_bench.cli.output import print_json
+from sciml_bench.cli.parameter_types import SECONDS
 from sciml_bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Examples:
 @click.option("-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`.")
 @click.option("--all", "everything", is_flag=True, help="Every combination of method, sensitivity and mode.")
 @click.option(
-    "--timeout", "timeout_s", type=Seconds(), default=300.0, show_default=True, metavar="S", help="Limit of each cell."
+    "--timeout", "timeout_s", type=SECONDS, default=300.0, show_default=True, metavar="S", help="Limit of each cell."
 )
 @json_option
 def check(name: str, keyword: str, everything: bool, timeout_s: float, as_json: bool) -> int:

@@ -14,28 +14,13 @@ from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import Names, TimeSpan, json_option, out_option
+from sciml_bench.cli.options import json_option, out_option
 from sciml_bench.cli.output import print_json
+from sciml_bench.cli.parameter_types import ACCURACY, NAMES, TIME_SPAN
 from sciml_bench.cli.run import epilog
 
 if TYPE_CHECKING:
     from sciml_bench.execution.advising import Found, Listener
-
-
-class Accuracy(click.ParamType):
-    """A relative error between 1e-12 and 0.1."""
-
-    name = "error"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if not 1e-12 <= number <= 0.1:
-            self.fail(f"'{value}' is not a relative error from 1e-12 to 0.1, such as 1e-6", param, ctx)
-        return number
 
 
 @click.command(
@@ -49,7 +34,7 @@ class Accuracy(click.ParamType):
     )
 )
 @click.argument("model", shell_complete=completion.PROBLEMS)
-@click.option("--within", "within_s", type=TimeSpan(), default="10min", show_default=True, help="The time to take.")
+@click.option("--within", "within_s", type=TIME_SPAN, default="10min", show_default=True, help="The time to take.")
 @click.option(
     "--for",
     "call",
@@ -65,17 +50,17 @@ class Accuracy(click.ParamType):
     help="The number of gradients or solves [default: 1000, or the steps of the training].",
 )
 @click.option(
-    "--accuracy", type=Accuracy(), default="1e-6", show_default=True, metavar="E", help="The relative error to reach."
+    "--accuracy", type=ACCURACY, default="1e-6", show_default=True, metavar="E", help="The relative error to reach."
 )
 @click.option(
-    "--in", "names", type=Names(), multiple=True, metavar="NAME[,NAME]", help="Only these: adapters, or jax, torch, tf."
+    "--in", "names", type=NAMES, multiple=True, metavar="NAME[,NAME]", help="Only these: adapters, or jax, torch, tf."
 )
 @click.option(
     "--code",
     "code",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the way to take as a script that needs its framework alone.",
+    help="Write the way to take as a script that needs only its framework.",
 )
 @t_span_option
 @out_option
@@ -97,8 +82,8 @@ def advise(
     """Say which solver, framework and kind of gradient to take for MODEL.
 
     MODEL is a name of the catalog, a problem file, an SBML model, a PEtab problem, or a Python function as
-    FILE.py:NAME, which is run. All ways are looked at first, one process for each framework; the best then compete,
-    each block in fresh processes, until one is decided or time is up.
+    FILE.py:NAME, which is run. Ways are first tried in one process for each framework, the most promising first; the
+    best then compete in fresh processes, until one is decided or time is up.
     """
     from sciml_bench.analysis.advice.as_given import as_given
     from sciml_bench.analysis.advice.petab_jl import compared

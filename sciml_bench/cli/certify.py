@@ -9,7 +9,7 @@ import click
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
-from sciml_bench.cli.reference import limit_option, load, working
+from sciml_bench.cli.reference import limit_option, working
 from sciml_bench.errors import UsageError
 
 
@@ -42,11 +42,12 @@ def certify(model: str, output: Path | None, out: Path, t_span: tuple[float, ...
     from sciml_bench.references.build import make
     from sciml_bench.references.statement import on_scales, statement_of
     from sciml_bench.references.store import find
+    from sciml_bench.spec import catalog
 
     path = as_problem_file(model, out, t_span)
     if model_named(path) is not None:
         raise UsageError(f"'{model}' is a model of the conventional track; `sciml-bench reference show {model}`")
-    problem = load(path)
+    problem = catalog.given(path)
     stored = find(problem)
     if stored is None or not stored.gradient:
         with working(problem.name) as say:

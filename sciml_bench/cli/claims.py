@@ -13,7 +13,7 @@ from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
 from sciml_bench.cli.options import json_option, measuring_options, out_option
-from sciml_bench.cli.output import print_json
+from sciml_bench.cli.output import print_json, print_left_out
 from sciml_bench.cli.run import resume_option
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def show(name: str, everything: bool, out: Path, as_json: bool) -> None:
     if as_json:
         print_json(claim_document(claim))
         return
-    for line in claim_lines(claim, newest_ruling(claim, out, _tell_damage), everything):
+    for line in claim_lines(claim, newest_ruling(claim, out, print_left_out), everything):
         click.echo(line)
 
 
@@ -125,11 +125,11 @@ def run(
     """Measure claims, each nearest to the source and when fair, and judge them; without an ID all of them.
 
     Claims that share cells have a run folder in common, all others one each. Nearest to the source, both sides run at
-    its tolerances; when fair, on a ladder of those of the profile that are two decades apart, and are compared at equal
-    achieved accuracy. Both settings are measured in the same blocks; counts, which no process
-    changes, in a single one, and claimed ratios of 1.25 or more in half of the profile's processes, from five on, with
-    at least ten calls if the profile has more. First calls are read at the loosest tolerance alone. If one side of a
-    setting cannot run here, the other is not measured either.
+    its tolerances; when fair, on a ladder of those of the profile that are two decades apart, and are compared at
+    equal achieved accuracy. Both settings are measured in the same blocks; counts, which no process changes, in a
+    single one, and claimed ratios of 1.25 or more with half of the profile's processes, but at least five, and with
+    at least ten calls if the profile has more. First calls are read at the loosest tolerance alone. If one side of
+    a setting cannot run here, the other is not measured either.
 
     Claims that cannot be tested here are listed with the reason. If minutes are limited, the shortest claims come
     first, and the others are listed. The same command continues after an interruption.
@@ -188,8 +188,9 @@ def report(names: tuple[str, ...], with_all: bool, out: Path, as_json: bool) -> 
     larger than claimed   the whole interval lies above that
     smaller than claimed  the whole interval lies below that, or there is no difference
     reversed              the other side wins
-    undecided             the processes do not tell, it depends on the accuracy, or a condition
+    undecided             the interval does not decide, it depends on the accuracy, or a condition
                           that differs from the source's could explain it
+    out of date           its run measured another problem or other sides than its file names now
     not testable here     with the reason
 
     "More than" has no upper end. "Up to" is the largest of several ratios: one of ours can reach or pass it, and says
@@ -214,7 +215,7 @@ _FORMS = ("markdown", "latex", "csv", "html")
 @_all_option
 @out_option
 def export(names: tuple[str, ...], form: str, with_all: bool, out: Path) -> int:
-    """Write the table of ``claims report`` with the sources, for a paper, or as a separate page with a figure."""
+    """Write the table of `claims report` with the sources, for a paper, or as a separate page with a figure."""
     from sciml_bench.execution.claim_rulings import tested, with_untested
     from sciml_bench.render.claims import claims_csv, claims_latex, claims_markdown
 
@@ -244,7 +245,7 @@ def _print_stored(claims: Sequence[Claim], out: Path) -> None:
     from sciml_bench.execution.claim_rulings import newest_ruling
 
     for claim in claims:
-        if (found := newest_ruling(claim, out, _tell_damage)) is not None:
+        if (found := newest_ruling(claim, out, print_left_out)) is not None:
             click.echo()
             _print_judged([found], as_json=False)
 
@@ -252,11 +253,7 @@ def _print_stored(claims: Sequence[Claim], out: Path) -> None:
 def _judged(tested: Sequence[tuple[Tested, Run]]) -> tuple[Judged, ...]:
     from sciml_bench.execution.claim_rulings import judge_runs
 
-    return judge_runs(tested, _tell_damage)
-
-
-def _tell_damage(line: object) -> None:
-    click.echo(f"left out: {line}", err=True)
+    return judge_runs(tested, print_left_out)
 
 
 def _print_judged(found: Sequence[Judged], as_json: bool) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sciml_bench.cli.options import TimeSpan
 from sciml_bench.cli.output import print_json
+from sciml_bench.cli.parameter_types import TIME_SPAN
 from sciml_bench.errors import EngineError
 from sciml_bench.record.text import counted
 
@@ -77,7 +77,7 @@ _OPTIONS = (
     click.option(
         "--time",
         "time_s",
-        type=TimeSpan(),
+        type=TIME_SPAN,
         help="Cluster: the time limit of one block of a problem; without it, three times what the plan expects, and 15 "
         "minutes.",
     ),

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, out_option
+from sciml_bench.cli.output import print_json, print_left_out
+from sciml_bench.cli.parameter_types import PERCENT
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.comparison.compare import Comparison
     from sciml_bench.record.run_folder import Run
-
-
-_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
-
-
-class Percent(click.ParamType):
-    """A share written as percent, such as ``5%``."""
-
-    name = "percent"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the share; fails unless it is above 0 % and at most 100 %."""
-        if isinstance(value, float):
-            return value
-        match = _PERCENT.fullmatch(value)
-        share = float(match[1]) / 100 if match else 0.0
-        if not 0 < share <= 1:
-            self.fail(f"'{value}' is not a share between 0% and 100%; write for example 5%", param, ctx)
-        return share
 
 
 @click.command(
@@ -55,8 +37,8 @@ Exit codes:
 )
 @click.argument("base", metavar="BASE", shell_complete=completion.RUNS)
 @click.argument("new", required=False, metavar="[NEW]", shell_complete=completion.RUNS)
-@click.option("--of", "of", metavar="EXPR", help="Within one run: the cells to compare with, as in -k.")
-@click.option("--with", "others", metavar="EXPR", help="Within one run: the cells that are compared with them.")
+@click.option("--of", "of", metavar="EXPR", help="Within one run: the base cells, as in -k.")
+@click.option("--with", "others", metavar="EXPR", help="Within one run: the new cells, compared with the base cells.")
 @click.option(
     "--repeated",
     multiple=True,
@@ -65,9 +47,9 @@ Exit codes:
 )
 @click.option("-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`.")
 @click.option(
-    "--band", type=Percent(), default="5%", show_default=True, help="Ratios within this of 1 count as the same."
+    "--band", type=PERCENT, default="5%", show_default=True, help="Ratios within this of 1 count as the same."
 )
-@click.option("--each-tolerance", is_flag=True, help="A line for each tolerance, not one over all of them.")
+@click.option("--each-tolerance", is_flag=True, help="Report each tolerance separately.")
 @out_option
 @json_option
 def compare(
@@ -101,7 +83,7 @@ def compare(
     if selecting and repeated:
         raise UsageError("--repeated is for two runs; cells of one run were measured side by side")
     run = find_run(base, out)
-    options = {"keyword": keyword, "band": band, "on_damage": lambda line: click.echo(f"left out: {line}", err=True)}
+    options = {"keyword": keyword, "band": band, "on_damage": print_left_out}
     if of is not None and others is not None:
         comparison = within_run(run, of, others, **options)
     else:
@@ -121,7 +103,6 @@ def compare(
 def _print(comparison: Comparison, run: Run, as_json: bool) -> None:
     from sciml_bench.analysis.tables.formatting import wrapped
     from sciml_bench.cli.columns import print_table
-    from sciml_bench.cli.output import print_json
     from sciml_bench.render.comparison import (
         HEADINGS,
         comparison_head,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -30,46 +31,27 @@ def completing(*sources: Source, joined: bool = False) -> Complete:
     return complete
 
 
-def problems(_ctx: click.Context) -> Iterable[str]:
-    """The problems of the catalog."""
+def _catalog() -> Any:
     from sciml_bench.spec import catalog
 
-    return catalog.names()
+    return catalog
 
 
-def suites(_ctx: click.Context) -> Iterable[str]:
-    """The suites of the catalog."""
-    from sciml_bench.spec import catalog
-
-    return catalog.suites()
-
-
-def adapters(_ctx: click.Context) -> Iterable[str]:
-    """The adapters, including ones that cannot run here."""
+def _registry() -> Any:
     from sciml_bench.adapters import registry
 
-    return registry.names()
+    return registry
 
 
-def methods(_ctx: click.Context) -> Iterable[str]:
-    """The methods of all adapters."""
-    from sciml_bench.adapters import registry
-
-    return (method.name for adapter in registry.adapters().values() for method in adapter.methods)
-
-
-def sensitivities(_ctx: click.Context) -> Iterable[str]:
-    """The kinds of gradient of all adapters."""
-    from sciml_bench.adapters import registry
-
-    return (name for adapter in registry.adapters().values() for name in adapter.sensitivities)
-
-
-def modes(_ctx: click.Context) -> Iterable[str]:
-    """The modes of all adapters."""
-    from sciml_bench.adapters import registry
-
-    return (name for adapter in registry.adapters().values() for name in adapter.modes)
+SOURCES: dict[str, Source] = {
+    "problems": lambda _: _catalog().names(),
+    "suites": lambda _: _catalog().suites(),
+    "adapters": lambda _: _registry().names(),
+    "methods": lambda _: (method.name for item in _registry().adapters().values() for method in item.methods),
+    "sensitivities": lambda _: (name for item in _registry().adapters().values() for name in item.sensitivities),
+    "modes": lambda _: (name for item in _registry().adapters().values() for name in item.modes),
+}
+"""The names of each axis of a selection: of the catalog, and of all adapters, including ones that cannot run here."""
 
 
 def runs(ctx: click.Context) -> Iterable[str]:
@@ -86,6 +68,7 @@ def claims(_ctx: click.Context) -> Iterable[str]:
     return sorted(path.stem for path in collection.folder().glob("*.toml"))
 
 
-PROBLEMS, ADAPTERS, RUNS, CLAIMS = completing(problems), completing(adapters), completing(runs), completing(claims)
-WORDS = completing(suites, problems)
+PROBLEMS, ADAPTERS = completing(SOURCES["problems"]), completing(SOURCES["adapters"])
+RUNS, CLAIMS = completing(runs), completing(claims)
+WORDS = completing(SOURCES["suites"], SOURCES["problems"])
 """For arguments; ``WORDS`` is for commands that take problems, suites and files."""

@@ -47,8 +47,7 @@ def describe(problem: str, code: str | None, rtol: float, t_span: tuple[float, .
     """Describe a problem, or print its equations as source code.
 
     PROBLEM is a name of the catalog, a problem file, an SBML model, a PEtab problem, or a Python function as
-    FILE.py:NAME. Shown are its equations,
-    numbers, sizes and literature.
+    FILE.py:NAME. Shows its equations, parameters, size and references.
     """
     # Set before anything that loads a linear-algebra library is imported: threads only slow matrices as small as these.
     for name, value in ONE_THREAD.items():
@@ -61,7 +60,9 @@ def describe(problem: str, code: str | None, rtol: float, t_span: tuple[float, .
     if model is not None:
         _describe_model(model, code, as_json)
         return
-    loaded = _load(problem)
+    from sciml_bench.spec import catalog
+
+    loaded = catalog.given(problem)
     if code is not None:
         text, program = _source(loaded, code)
         click.echo(text, nl=False)
@@ -87,14 +88,6 @@ def _describe_model(model: Model, code: str | None, as_json: bool) -> None:
         print_json(describe_model.facts(model))
     else:
         describe_model.print_model(model)
-
-
-def _load(name: str) -> Problem:
-    from sciml_bench.spec import catalog, load_problem
-
-    if name.endswith(".toml") or Path(name).is_file():
-        return load_problem(Path(name))
-    return catalog.load(name)
 
 
 def _script(problem: str, words: str, rtol: float) -> str:

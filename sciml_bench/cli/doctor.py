@@ -8,7 +8,8 @@ import sys
 import click
 
 from sciml_bench.cli import exit_codes
-from sciml_bench.cli.options import Seconds, json_option
+from sciml_bench.cli.options import json_option
+from sciml_bench.cli.parameter_types import SECONDS
 
 # In piped output, lines are as long as their sentences.
 _PIPED_WIDTH = 10_000
@@ -22,14 +23,14 @@ Examples:
 
 \b
 Exit codes:
-    0  the machine was looked at, whatever was found
+    0  the machine was checked, whatever was found
     2  wrong usage, or nothing at all could be read
 """
 )
 @click.option(
     "--window",
     "window_s",
-    type=Seconds(),
+    type=SECONDS,
     default=1.0,
     show_default=True,
     metavar="S",
@@ -39,7 +40,7 @@ Exit codes:
 def doctor(window_s: float, as_json: bool) -> int:
     """Report sources of timing noise on this machine and how to fix each. Changes nothing.
 
-    Findings are no failures: the exit code is 0 whatever is found, so that a script can print them before a run.
+    Findings are not failures: the exit code is 0 whatever is found, so that a script can print them before a run.
     """
     from sciml_bench.errors import UsageError
     from sciml_bench.host.doctor import examination_document, examine

@@ -10,7 +10,7 @@ INTERRUPTED = 130
 TEXT = """\b
 Exit codes:
     0  done; solvers that fail honestly (timeout, max_steps, step_underflow,
-       nonfinite, inaccurate, unchecked, unsupported) are results, not errors
+       nonfinite, inaccurate, unchecked, unsupported, slow) are results
     1  a check failed
     2  wrong usage, a wrong file, or a folder that cannot be written
     3  a cell broke (crash, out_of_memory, import_error, build_error,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,8 @@ import click
 
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import machine_option, out_option
+from sciml_bench.cli.output import print_left_out
+from sciml_bench.cli.parameter_types import PRICE
 
 if TYPE_CHECKING:
     from sciml_bench.export.column import Row
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "parquet", "latex", "markdown", "json")
 _OF_TABLES = ("latex", "markdown")
 _TOLD_EVERY_S = 2.0
-
-
-class Price(click.ParamType):
-    """A price that is not negative, in any currency."""
-
-    name = "price"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the number."""
-        try:
-            price = float(value)
-        except ValueError:
-            self.fail(f"'{value}' is not a price", param, ctx)
-        if not (math.isfinite(price) and price >= 0):
-            self.fail(f"'{value}' is not a price that is finite and not negative", param, ctx)
-        return price
 
 
 @click.command(
@@ -63,12 +48,16 @@ Exit codes:
 )
 @click.option(
     "--price-per-hour",
-    type=Price(),
+    type=PRICE,
     metavar="PRICE",
     help="Hourly price of the machine; adds cost columns to the summary.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Not standard output."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE, not to standard output.",
 )
 @machine_option
 @out_option
@@ -108,23 +97,17 @@ def export(
     return exit_codes.OK
 
 
-def _left_out(what: object) -> None:
-    click.echo(f"left out: {what}", err=True)
-
-
 def _write_samples(run: Run, form: str, output: Path | None) -> bool:
     from sciml_bench.export.samples import COLUMNS, sample_rows
 
-    return _write_rows(COLUMNS, sample_rows(run, _left_out), form, output)
+    return _write_rows(COLUMNS, sample_rows(run, print_left_out), form, output)
 
 
 def _write_summary(run: Run, form: str, price: float | None, output: Path | None) -> bool:
-    from sciml_bench.analysis.analysis import Analysis
-    from sciml_bench.analysis.summary import summarise
+    from sciml_bench.analysis.analysis import analysed
     from sciml_bench.export.cells import COLUMNS, cell_rows, lines
-    from sciml_bench.planning.written_plan import written_plan
 
-    found = Analysis(summarise(written_plan(run), run.records(_left_out), _left_out), run.folder)
+    found = analysed(run, print_left_out)
     if form not in _OF_TABLES:
         return _write_rows(COLUMNS, cell_rows(found, price), form, output)
     from sciml_bench.render.latex import latex

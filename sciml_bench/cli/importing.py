@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from sciml_bench.cli import exit_codes
+from sciml_bench.cli.parameter_types import NUMBERS
+from sciml_bench.errors import UsageError
 
 IMPORTED = "imported"
 
 
-class Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers with commas between them."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"'{value}' is not a list of numbers such as 1,0,0.5", param, ctx)
-
-
 t_span_option = click.option(
-    "--t-span", type=Numbers(), metavar="START,END", help="The time span of an SBML model, or of a function."
+    "--t-span", type=NUMBERS, metavar="START,END", help="The time span of an SBML model, or of a function."
 )
 
 
@@ -77,8 +64,10 @@ def _converted(
         text = of_source(model, t_span=t_span, **numbers)
     elif is_petab(model):
         text, files, notes = of_petab(Path(model), stem)
+    elif not Path(model).is_file():
+        raise UsageError(f"{model}: there is no such file")
     elif t_span is None:
-        raise click.UsageError(f"{model} says not how long to solve: add --t-span 0,100")
+        raise click.UsageError(f"{model} has no time span: add --t-span 0,100")
     else:
         text, notes = of_sbml(Path(model), (t_span[0], t_span[1]))
     for note in notes:
@@ -113,8 +102,8 @@ Exit codes:
 )
 @click.argument("source", metavar="FILE.py:NAME|FILE.xml|FILE.yaml")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
-@click.option("--y0", type=Numbers(), help="Initial state [default: the file's y0].")
-@click.option("--p", type=Numbers(), help="Parameters [default: the file's p].")
+@click.option("--y0", type=NUMBERS, help="Initial state [default: the file's y0].")
+@click.option("--p", type=NUMBERS, help="Parameters [default: the file's p].")
 @t_span_option
 def import_model(
     source: str,
@@ -129,12 +118,13 @@ def import_model(
     The file is run, and the function called with formulas; the problem file is checked against the function at random
     points. Its variables y0, p and t_span say from where and how far to solve.
 
-    An SBML model is of level 2 or 3, without delays and algebraic rules (needs python-libsbml). Gradients are
-    taken by its constant parameters.
+    An SBML model is of level 2 or 3, without delays, algebraic rules or fast reactions (needs python-libsbml).
+    Gradients are taken by its constant parameters.
 
-    A PEtab problem is of version 1 or 2, without pre-equilibration (needs petab). Each condition becomes a trajectory,
-    and the loss the negative log-likelihood of its measurements, with its priors. Measurements and conditions are
-    written to files next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
+    A PEtab problem is of version 1 or 2 (needs petab). An equilibrium before the measurements becomes a long first
+    period; measurements of the steady state are refused. Each condition becomes a trajectory, and the loss the
+    negative log-likelihood of its measurements, with its priors. Measurements and conditions are written to files
+    next to the problem file. Gradients are taken by the estimated parameters, at their nominal values.
     """
     from sciml_bench.importing.forms import is_petab
 

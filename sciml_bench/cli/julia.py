@@ -46,7 +46,7 @@ Examples:
   sciml-bench julia setup
   sciml-bench julia setup --julia ~/julia-1.10/bin/julia --depot /scratch/depot
   sciml-bench julia setup --project shared_project --offline
-  sciml-bench julia setup --with simplechains
+  sciml-bench julia setup --with simplechains --with mooncake
   sciml-bench julia setup --name older --project older_project
 
 \b
@@ -75,7 +75,7 @@ Exit codes:
     "parts",
     type=click.Choice(tuple(OPTIONAL)),
     multiple=True,
-    help="Add an optional part: a framework whose packages may hold others back. Its cells need it.",
+    help="Add an optional part, whose packages may hold others back. Its cells need it.",
 )
 @_name_option
 def setup(

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from sciml_bench.cli.columns import print_table
-from sciml_bench.cli.options import Names, json_option, out_option
+from sciml_bench.cli.options import json_option, out_option
 from sciml_bench.cli.output import print_json
+from sciml_bench.cli.parameter_types import NAMES
 
 
 def _example(line: str) -> str:
@@ -22,7 +23,7 @@ def listing() -> None:
 
 
 @listing.command(epilog=_example("sciml-bench list problems --suite stiff --json"))
-@click.option("--suite", "suites", type=Names(), default=(), metavar="NAME[,NAME]", help="Only these suites.")
+@click.option("--suite", "suites", type=NAMES, default=(), metavar="NAME[,NAME]", help="Only these suites.")
 @json_option
 def problems(suites: tuple[str, ...], as_json: bool) -> None:
     """List the problems of the catalog."""

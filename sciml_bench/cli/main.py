@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sciml_bench.cli.run:run", "Run selected cells of the catalog, or your own problem files."),
     "scale": (
         "sciml_bench.cli.scale:scale",
-        "Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.",
+        "Measure how cost grows with the size of a batch, network or grid, with theta, the time span or the tolerance.",
     ),
     "plan": ("sciml_bench.cli.plan:plan", "Show the cells that would run, their cost, and those skipped."),
     "worker": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +24,7 @@ def model_named(name: str) -> Model | None:
     from sciml_bench.models.load import is_model_file, load_model
     from sciml_bench.spec import catalog
 
-    path = Path(name) if name.endswith(".toml") or Path(name).is_file() else catalog.path(name)
+    path = catalog.given_path(name)
     return load_model(path) if is_model_file(path) else None
 
 

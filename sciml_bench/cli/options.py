@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import click
 
 from sciml_bench.cli import completion
+from sciml_bench.cli.parameter_types import NAMES, SECONDS, SIZE
 from sciml_bench.planning import profiles
 
 machine_option = click.option(
@@ -23,76 +22,6 @@ machine_option = click.option(
 
 
 Command = Callable[..., Any]
-
-_SIZE = re.compile(r"(?i)(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT])(?:i?B)?")
-_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-class Seconds(click.ParamType):
-    """A positive, finite number of seconds."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the number; fails on NaN, infinity and numbers that are not above zero."""
-        try:
-            number = float(value)
-        except ValueError:
-            self.fail(f"'{value}' is not a number of seconds", param, ctx)
-        if not math.isfinite(number) or number <= 0:
-            self.fail(f"'{value}' is not a positive, finite number of seconds", param, ctx)
-        return number
-
-
-class Size(click.ParamType):
-    """An amount of memory in bytes, written ``800M`` or ``4G`` (binary units)."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the size."""
-        if isinstance(value, int):
-            return value
-        match = _SIZE.fullmatch(value.strip())
-        n_bytes = int(float(match["number"]) * _UNITS[match["unit"].upper()]) if match else 0
-        if n_bytes <= 0:
-            self.fail(f"'{value}' is not a size; write for example 800M or 4G", param, ctx)
-        return n_bytes
-
-
-_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>s|min|h)?")
-_SECONDS = {None: 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-class TimeSpan(click.ParamType):
-    """A span of time, as 90s, 10min or 1h; a number alone is seconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds."""
-        if isinstance(value, float):
-            return value
-        match = _TIME.fullmatch(value.strip())
-        seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
-        if not seconds > 0:
-            self.fail(f"'{value}' is not a time; write for example 90s, 10min or 1h", param, ctx)
-        return seconds
-
-
-class Names(click.ParamType):
-    """Names joined by commas."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Split at the commas."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(name.strip() for name in value.split(","))
-        if not all(names):
-            self.fail(f"'{value}' has an empty name", param, ctx)
-        return names
 
 
 def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[Command], Command]:
@@ -121,10 +50,16 @@ def selection_options(*, suite: bool = True, problem: bool = True) -> Callable[[
 
         wrapped: Command = gathered
         for flag, key, text in reversed(axes):
-            source = getattr(completion, key, None)
+            source = completion.SOURCES.get(key)
             complete = None if source is None else completion.completing(source, joined=True)
             wrapped = click.option(
-                flag, key, type=Names(), multiple=True, metavar="NAME[,NAME]", help=text, shell_complete=complete
+                flag,
+                key,
+                type=NAMES,
+                multiple=True,
+                metavar="NAME[,NAME]",
+                help=text,
+                shell_complete=complete,
             )(wrapped)
         keyword = click.option(
             "-k", "keyword", default="", metavar="EXPR", help="Only cells whose label matches, as in `pytest -k`."
@@ -149,8 +84,14 @@ def measuring_options(command: Command) -> Command:
             help="The amount of measuring.",
         ),
         out_option,
-        click.option("--timeout", "timeout_s", type=Seconds(), metavar="S", help="Limit of each phase, in seconds."),
-        click.option("--memory-limit", type=Size(), metavar="SIZE", help="Limit of each worker, such as 4G."),
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=SECONDS,
+            metavar="S",
+            help="Limit of each phase, in seconds [default: the profile's, 30 to 600].",
+        ),
+        click.option("--memory-limit", type=SIZE, metavar="SIZE", help="Limit of each worker, such as 4G."),
         click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per worker."),
         click.option(
             "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order and inputs."

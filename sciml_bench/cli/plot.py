@@ -12,6 +12,7 @@ from sciml_bench.charts.catalog import charts as of_kind
 from sciml_bench.charts.chart import SUFFIXES
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
+from sciml_bench.cli.output import print_json, print_left_out
 
 if TYPE_CHECKING:
     from sciml_bench.charts.chart import Chart
@@ -67,27 +68,19 @@ def plot(
     The same records give the same bytes every time. With --json the data is printed, and nothing is drawn unless -o is
     given too.
     """
-    from sciml_bench.analysis.analysis import Analysis
+    from sciml_bench.analysis.analysis import analysed
     from sciml_bench.analysis.machines import of_one_kind
-    from sciml_bench.analysis.summary import summarise
-    from sciml_bench.planning.written_plan import written_plan
     from sciml_bench.record.run_folder import find_run
 
     _check_output(output)
-    found = of_one_kind(find_run(run, out), machine)
-
-    def left_out(what: object) -> None:
-        click.echo(f"left out: {what}", err=True)
-
-    summary = summarise(written_plan(found), found.records(left_out), left_out)
-    charts = of_kind(Analysis(summary, found.folder), kind, problem)
+    found = analysed(of_one_kind(find_run(run, out), machine), print_left_out)
+    charts = of_kind(found, kind, problem)
     if as_json:
         from sciml_bench.charts.chart import charts_document
-        from sciml_bench.cli.output import print_json
 
         print_json(charts_document(charts))
     if not charts:
-        click.echo(KINDS[kind].reason(summary, problem), err=True)
+        click.echo(KINDS[kind].reason(found.summary, problem), err=True)
         return exit_codes.NOTHING_SELECTED
     if output is not None or not as_json:
         _save(charts, output, quiet=as_json)

@@ -100,7 +100,7 @@ def watching(plan: Plan, left: Sequence[Slot], *, to_stderr: bool) -> Iterator[W
         yield _Follower(_Bar(progress, plan, left), to_stderr)
 
 
-class _Follower:
+class _Follower(Watcher):
     """A watcher that prints a line per finished process, and keeps the live line if there is one."""
 
     def __init__(self, bar: _Bar | None, to_stderr: bool):

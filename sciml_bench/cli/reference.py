@@ -15,8 +15,9 @@ import click
 from sciml_bench.cli import completion, exit_codes, model_reference
 from sciml_bench.cli.columns import print_table
 from sciml_bench.cli.model_reference import model_named
-from sciml_bench.cli.options import Seconds, json_option
+from sciml_bench.cli.options import json_option
 from sciml_bench.cli.output import print_json
+from sciml_bench.cli.parameter_types import SECONDS
 from sciml_bench.errors import SciMLBenchError, StoreError, UsageError
 from sciml_bench.references.progress import ONE_THREAD
 
@@ -30,7 +31,7 @@ _SHOWN = 12
 limit_option = click.option(
     "--limit",
     "limit_s",
-    type=Seconds(),
+    type=SECONDS,
     metavar="S",
     help="Give a problem up when it takes longer, in seconds of processor time.",
 )
@@ -65,6 +66,7 @@ def reference() -> None:
 def show(problems: tuple[str, ...], as_json: bool) -> None:
     """Show the references of PROBLEMs, or a table of the whole catalog."""
     from sciml_bench.references.store import find
+    from sciml_bench.spec import catalog
 
     if not problems:
         _show_all(as_json)
@@ -74,7 +76,7 @@ def show(problems: tuple[str, ...], as_json: bool) -> None:
         if model is not None:
             print_json(model_reference.facts(model)) if as_json else model_reference.show(model)
             continue
-        problem = load(name)
+        problem = catalog.given(name)
         stored = find(problem)
         if stored is None:
             raise UsageError(f"no reference for '{problem.name}'; `sciml-bench reference compute {name}` makes one")
@@ -132,7 +134,7 @@ def compute(
             if not stale or model_reference.state(model) != "stored":
                 failed += not model_reference.compute(model)
             continue
-        problem = load(name)
+        problem = catalog.given(name)
         if stale and _state(problem) == "certified":
             continue
         failed += not _compute_one(problem, output, limit_s, not solution_only, proof_s)
@@ -154,7 +156,7 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
             if model is not None:
                 failed += not model_reference.check(model)
                 continue
-            problem = load(name)
+            problem = catalog.given(name)
             stored = find(problem)
         except SciMLBenchError as error:
             failed += 1
@@ -167,15 +169,6 @@ def check(problems: tuple[str, ...], limit_s: float | None) -> int:
         else:
             failed += not _check_one(problem, stored, limit_s)
     return exit_codes.CHECK_FAILED if failed else exit_codes.OK
-
-
-def load(name: str) -> Problem:
-    """Return the problem of a file, or of the catalog."""
-    from sciml_bench.spec import catalog, load_problem
-
-    if name.endswith(".toml") or Path(name).is_file():
-        return load_problem(Path(name))
-    return catalog.load(name)
 
 
 def _state(problem: Problem) -> str:

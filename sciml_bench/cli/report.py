@@ -46,21 +46,15 @@ def report(runs: tuple[str, ...], output: Path, out: Path) -> int:
 
     from sciml_bench.analysis import process_pool
     from sciml_bench.analysis.machines import of_one_kind
-    from sciml_bench.record.jsonl import store_error, write_whole
     from sciml_bench.record.run_folder import find_run
-    from sciml_bench.render.html.page import report as page
+    from sciml_bench.render.html.page import write_report
 
     named = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else [find_run(None, out)]
     found = [of_one_kind(run) for run in named]
     with _progress() as say:
-        text = page(found, datetime.datetime.now(datetime.UTC), say, process_pool.available())
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise store_error("create", output.parent, error) from error
-    write_whole(output, text)
+        n_bytes = write_report(found, datetime.datetime.now(datetime.UTC), output, say, process_pool.available())
     click.echo(str(output))
-    click.echo(f"{len(text.encode()) / 2**20:.1f} MiB; open it by double click", err=True)
+    click.echo(f"{n_bytes / 2**20:.1f} MiB; open it by double click", err=True)
     return exit_codes.OK
 
 

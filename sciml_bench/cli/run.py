@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.cluster import Where, check_cluster, engine_of, engine_options, print_dry_run
 from sciml_bench.cli.machine import one_at_a_time, wait_options
 from sciml_bench.cli.main import typed_command
-from sciml_bench.cli.options import TimeSpan, json_option, measuring_options, selection_options
+from sciml_bench.cli.options import json_option, measuring_options, selection_options
+from sciml_bench.cli.parameter_types import TIME_SPAN
 
 if TYPE_CHECKING:
     from sciml_bench.engine.interface import Engine
@@ -30,7 +32,7 @@ resume_option = click.option(
 within_option = click.option(
     "--within",
     "within_s",
-    type=TimeSpan(),
+    type=TIME_SPAN,
     help="Begin no block that would not end in this time, as 30min or 8h; the same command continues later.",
 )
 
@@ -77,9 +79,25 @@ def run(words: tuple[str, ...], selection: dict[str, Any], **options: Any) -> in
     return _run(selection, words, **options)
 
 
+class _SuiteCommand(click.Command):
+    """A command that takes no problems, and says which one does."""
+
+    allow_extra_args = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        more = super().parse_args(ctx, args)
+        if more:
+            command = f"sciml-bench run {shlex.join(more)}"
+            raise click.UsageError(f"`{self.name}` runs its whole suite and takes no problem; run: {command}", ctx)
+        return more
+
+
 def _suite_verb(name: str, line: str) -> click.Command:
     @click.command(
-        name, help=line, epilog=epilog(f"sciml-bench {name} --profile smoke", f"sciml-bench {name} --adapter scipy")
+        name,
+        cls=_SuiteCommand,
+        help=line,
+        epilog=epilog(f"sciml-bench {name} --profile smoke", f"sciml-bench {name} --adapter scipy"),
     )
     @selection_options(suite=False)
     @measuring_options

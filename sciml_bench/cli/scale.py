@@ -39,7 +39,9 @@ def numbers(values: str | None, over: str) -> tuple[float, ...]:
 )
 @click.argument("problem", metavar="PROBLEM", shell_complete=completion.PROBLEMS)
 @click.option("--over", type=click.Choice(tuple(AXES)), required=True, help="The quantity that changes.")
-@click.option("--values", metavar="N[,N]", help="The sizes or tolerances; three at least. Without it usual ones.")
+@click.option(
+    "--values", metavar="N[,N]", help="Sizes or tolerances to run, at least three [default: chosen for --over]."
+)
 @click.option("--network", default="", metavar="NAME", help="The network whose width is changed, if there are several.")
 @selection_options(suite=False, problem=False)
 @measuring_options
@@ -50,7 +52,7 @@ def scale(
     problem: str, over: str, values: str | None, network: str, selection: dict[str, Any], out: Path,
     resume: bool | None, wait: str | None, as_json: bool, **options: Any,
 ) -> int:  # fmt: skip
-    """Measure how cost grows with the size of a batch, a network, a grid, with theta, time span or tolerance.
+    """Measure how cost grows with the size of a batch, network or grid, with theta, the time span or the tolerance.
 
     PROBLEM is a name of the catalog or a file. Every size is a separate problem, made from the file with one number
     changed and kept in the run's folder; all are measured in one run. A table for each quantity follows with the

@@ -56,9 +56,9 @@ def selftest(minutes: float, seed: int, out: Path, wait: str | None, as_json: bo
 
     Blocks of one cheap cell are measured in fresh processes: twice as it is, and slowed down by 3 % and by 10 % with
     work that is really done inside the timed calls. It is sampled as a point of profile standard. Trials drawn from
-    these processes give the rate of false positives and of slowdowns found. The order in a block is random, fixed and
-    alternating by turns, so that what a label or a place is worth shows. The figures are kept, and head the reports of
-    runs on this machine.
+    these processes give the rate of false positives and of slowdowns found. The order in a block is random, fixed
+    and alternating by turns, so that effects of label and position become visible. The figures are kept, and head
+    the reports of runs on this machine.
     """
     from datetime import UTC, datetime
 

@@ -10,6 +10,7 @@ import click
 
 from sciml_bench.cli import completion, exit_codes
 from sciml_bench.cli.options import json_option, machine_option, out_option
+from sciml_bench.cli.output import print_json, print_left_out
 
 if TYPE_CHECKING:
     from sciml_bench.analysis.summary import RunSummary
@@ -41,17 +42,13 @@ def show(run: str | None, full: bool, machine: int | None, out: Path, as_json: b
 def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | None = None) -> RunSummary:
     """Print the report of a run, as tables or as JSON, and return its summary."""
     from sciml_bench.analysis import machines
-    from sciml_bench.analysis.analysis import Analysis
-    from sciml_bench.analysis.summary import summarise
-    from sciml_bench.planning.written_plan import written_plan
+    from sciml_bench.analysis.analysis import analysed
 
-    damaged: list[str] = []
+    damaged: list[object] = []
     run = machines.of_one_kind(run, machine)
     other_machines = machines.note(run)
-    records = run.records(on_damage=lambda line: damaged.append(str(line)))
-    analysis = Analysis(summarise(written_plan(run), records, damaged.append), run.folder)
+    analysis = analysed(run, damaged.append)
     if as_json:
-        from sciml_bench.cli.output import print_json
         from sciml_bench.render.document import run_document
         from sciml_bench.render.selftest import selftest_document
 
@@ -67,5 +64,5 @@ def print_report(run: Run, as_json: bool, *, full: bool = False, machine: int | 
         print_lines([other_machines] if other_machines else [], console)
         print_run(analysis, console, full=full)
     for line in damaged:
-        click.echo(f"left out: {line}", err=True)
+        print_left_out(line)
     return analysis.summary

@@ -76,8 +76,8 @@ def worker(file: Path, out: Path, wait: str | None) -> int:
 @click.command(
     epilog="""\b
 Examples:
-  sciml-bench merge shards/* -o results/2026-11-21T10-31-05_stiff_quick
-  sciml-bench merge shards -o results/2026-11-21T10-31-05_stiff_quick
+  sciml-bench merge shards/* -o results/2026-11-21T10-31-05Z_stiff_quick
+  sciml-bench merge shards -o results/2026-11-21T10-31-05Z_stiff_quick
 
 \b
 Exit codes:

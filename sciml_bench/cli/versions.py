@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sciml_bench.analysis.releases.releases import Change
     from sciml_bench.cli.releases import Releases
 
-_PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.]+(?:,[A-Za-z0-9.]+)+)")
+_PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.]+(?:,[A-Za-z0-9.]+)*)")
 _RANGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][0-9.]*?)\.\.([0-9][0-9.]*)")
 
 
@@ -119,10 +119,14 @@ def _searched(measured: Releases, ends: Sequence[Change], found: tuple[str, str]
 
 
 def _parsed(releases: str) -> tuple[str, tuple[str, ...]]:
+    example = "write for example diffrax==0.7.1,0.7.2"
     match = _PACKAGE.fullmatch(releases.replace(" ", ""))
     if match is None:
-        raise UsageError(f"'{releases}' does not name releases; write for example diffrax==0.7.1,0.7.2")
-    return canonicalize_name(match[1]), tuple(dict.fromkeys(match[2].split(",")))
+        raise UsageError(f"'{releases}' does not name releases; {example}")
+    found = tuple(dict.fromkeys(match[2].split(",")))
+    if len(found) == 1:
+        raise UsageError(f"'{releases}' names one release, and two or more are compared; {example}")
+    return canonicalize_name(match[1]), found
 
 
 def _adapters(package: str, selected: Sequence[str]) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def diffusion_source(context: Context, found: Parts) -> str:
     problem = context.problem
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
     program = straight_line(named, [context.resolve(expr) for expr in found.diffusion.values()]).needed()
-    used = {s for e in (*(item.expr for item in program.statements), *program.outputs) for s in e.free_symbols}
+    used = program.symbols
     motion = context.names[symbol(found.motion.name)]
     lines = [
         f"def diffusion({', '.join(['t', 'y', 'p', *network_arguments(context), motion])}):",

@@ -12,7 +12,7 @@ def in_place_function(context: Context) -> str:
     problem = context.problem
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in problem.definitions]
     program = straight_line(named, [context.resolve(expr) for expr in problem.equations.values()]).needed()
-    used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
+    used = program.symbols
     printer = context.printer()
     lines = ["def f(dy, y, p, t):", *context.unpack_parameters(used), *context.unpack_state(used)]
     lines += [f"    {printer.code(item.symbol)} = {printer.code(item.expr)}" for item in program.statements]

@@ -25,7 +25,7 @@ def invariants_function(context: Context, wanted: tuple[str, ...]) -> str:
     """``invariants(t, y, p)``, after p with what ``rhs`` takes too: their values at one state, (n_invariants,)."""
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in context.problem.definitions]
     program = straight_line(named, [symbol(name) for name in wanted]).needed()
-    used = {s for e in (*(item.expr for item in program.statements), *program.outputs) for s in e.free_symbols}
+    used = program.symbols
     lines = [
         f"def invariants({', '.join(['t', 'y', 'p', *network_arguments(context)])}):",
         *context.unpack_parameters(used),

@@ -97,11 +97,6 @@ def _body(context: Context, program: Program) -> tuple[list[str], Printer]:
     return lines, printer
 
 
-def _symbols(program: Program) -> set[Node]:
-    expressions = [*(statement.expr for statement in program.statements), *program.outputs]
-    return {symbol for expression in expressions for symbol in expression.free_symbols}
-
-
 def _initial_state(context: Context) -> str:
     problem = context.problem
     named = [(symbol(item.name), context.resolve(item.expr)) for item in problem.encoding]
@@ -114,7 +109,7 @@ def _initial_state(context: Context) -> str:
     y0 = _packed(context, printer, starts)
     lines = [
         f"def initial_state({', '.join([*data_names(context), *_taken(context)])}):",
-        *context.unpack_parameters(_symbols(program)),
+        *context.unpack_parameters(program.symbols),
         *body,
     ]
     if not penalty:
@@ -155,7 +150,7 @@ def _observed(context: Context) -> str:
         problem, context.target.for_batch(), context.names, context.shapes, context.itemised, context.statics
     )
     program = straight_line([], [inner.resolve(problem.loss.of)])
-    used = _symbols(program)
+    used = program.symbols
     body, printer = _body(inner, program)
     printer.ones = f"{inner.target.module}.ones_like(y[..., 0])"
     (output,) = program.outputs

@@ -68,7 +68,7 @@ def _jacobian(
     entries = [derivative(output, x) for variables in wrt for output in outputs for x in variables]
     program = straight_line([], entries)
     lines = [f"def {name}({', '.join(takes)}):"]
-    used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
+    used = program.symbols
     n_named = context.problem.n_parameters
     arrays = [("y", system.y), ("p", system.p[:n_named])]
     arrays += [(row, system.p[n_named:]) for row in context.loss_row if row in takes]

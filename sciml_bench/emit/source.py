@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sympy import Symbol
-
 from sciml_bench.emit.arrays.field_matrix import field_right_hand_side, has_field_matrix
 from sciml_bench.emit.arrays.numpy_jacobian import array_jacobian_source
 from sciml_bench.emit.arrays.scalar_jacobian import scalar_jacobian_source
@@ -26,7 +24,7 @@ from sciml_bench.emit.networks import IMPORTS, network_arguments, network_source
 from sciml_bench.emit.numba.scalars import numba_functions, refuse_arrays
 from sciml_bench.emit.operators import TRIDIAGONAL_IMPORTS, operator_sources
 from sciml_bench.emit.symbolic.elementary import in_elementary_functions
-from sciml_bench.emit.symbolic.statements import Program, straight_line
+from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.emit.targets import TARGETS
 from sciml_bench.emit.values import values_function
 from sciml_bench.errors import UsageError
@@ -186,7 +184,7 @@ def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node])
     named = [(symbol(definition.name), context.resolve(definition.expr)) for definition in context.problem.definitions]
     program = straight_line(named, [context.resolve(expr) for expr in equations.values()]).needed()
     context.declare_tables(program.pair_tables)
-    used = _symbols(program)
+    used = program.symbols
     taken = [
         *network_arguments(context),
         *(context.names[symbol(control.name)] for control in context.problem.controls),
@@ -205,9 +203,3 @@ def _right_hand_side(context: Context, name: str, equations: Mapping[str, Node])
     outputs = dict(zip(context.problem.equations, program.outputs, strict=True))
     lines += context.pack_state(outputs, printer)
     return "\n".join(lines) + "\n"
-
-
-def _symbols(program: Program) -> set[Symbol]:
-    expressions: list[Node] = [statement.expr for statement in program.statements]
-    expressions += program.outputs
-    return {symbol for expression in expressions for symbol in expression.free_symbols}

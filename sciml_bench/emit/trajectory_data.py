@@ -11,6 +11,7 @@ def is_batch(context: Context) -> bool:
 
 
 def data_names(context: Context) -> list[str]:
+    """The names of the data in the functions that take them."""
     return [context.names[symbol(given.name)] for given in context.problem.given]
 
 

@@ -25,7 +25,7 @@ def values_body(context: Context, outputs: Sequence[Node]) -> tuple[list[str], l
     """The lines that compute what outputs share, and the code of each output."""
     named = [(symbol(item.name), context.resolve(item.expr)) for item in context.problem.definitions]
     program = straight_line(named, outputs).needed()
-    used = {s for e in (*(item.expr for item in program.statements), *program.outputs) for s in e.free_symbols}
+    used = program.symbols
     printer = context.printer()
     lines = [*context.unpack_parameters(used), *context.unpack_state(used)]
     for statement in program.statements:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from sciml_bench.engine.interface import Engine, EngineEvent, HandedOver, JobMeasured, UnitEnded, WorkerReported
 from sciml_bench.engine.local import LocalEngine
@@ -28,8 +27,10 @@ class Step:
     total: int
 
 
-class Watcher(Protocol):
-    """Follows a run. Workers of a group take turns: ``started`` is called whenever another one continues."""
+class Watcher:
+    """Follows a run; this one says nothing. Workers of a group take turns: ``started`` is called whenever another one
+    continues.
+    """
 
     def started(self, step: Step) -> None:
         """A worker starts, or continues."""
@@ -39,19 +40,6 @@ class Watcher(Protocol):
 
     def finished(self, step: Step, record: Record) -> None:
         """A process was measured; its record is on the disk."""
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def started(self, step: Step) -> None:
-        """Nothing."""
-
-    def event(self, event: Event) -> None:
-        """Nothing."""
-
-    def finished(self, step: Step, record: Record) -> None:
-        """Nothing."""
 
 
 @dataclass
@@ -81,7 +69,7 @@ def execute(
     remaining rest. ``KeyboardInterrupt`` leaves a valid run that can be resumed.
     """
     with engine or LocalEngine(run.environment_hash) as chosen:
-        return _Execution(plan, run, watcher or Silent(), chosen, check).carry_out()
+        return _Execution(plan, run, watcher or Watcher(), chosen, check).carry_out()
 
 
 class _Execution:

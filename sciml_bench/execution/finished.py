@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.process_summary import reduce_record
 from sciml_bench.analysis.tables import formatting
-from sciml_bench.execution.executor import Silent, Step
+from sciml_bench.execution.executor import Step, Watcher
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 
@@ -50,7 +50,7 @@ def _facts(record: Record) -> list[str]:
     return facts
 
 
-class Following(Silent):
+class Following(Watcher):
     """A watcher that calls a function with each process that was measured."""
 
     def __init__(self, call: Callable[[Finished], object]):

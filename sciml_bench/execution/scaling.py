@@ -73,7 +73,7 @@ def scaling_plan(
     """
     if over not in AXES:
         raise UsageError(f"unknown axis '{over}'; there are {', '.join(AXES)}")
-    selection, path = selection or Selection(), _path(problem)
+    selection, path = selection or Selection(), catalog.given_path(problem)
     options |= {"profile": profile, "out": out}
     if over == TOLERANCE:
         name = load_problem(path).name
@@ -95,11 +95,6 @@ def scaling_plan(
             made.write(run / PROBLEMS)
 
         yield ScalingPlan(plan, _run_name(plan, sweep), write)
-
-
-def _path(problem: str) -> Path:
-    path = Path(problem)
-    return path if path.suffix == ".toml" or path.is_file() else catalog.path(problem)
 
 
 def _run_name(plan: Plan, sweep: Sweep) -> str:

@@ -24,9 +24,7 @@ from sciml_bench.errors import StoreError
 from sciml_bench.execution.schedule import History
 from sciml_bench.execution.session import locks_of
 from sciml_bench.host import temporary
-from sciml_bench.host.doctor import examine
-from sciml_bench.host.doctor.finding import Status
-from sciml_bench.host.doctor.readings import gather
+from sciml_bench.host.doctor.other_work import disturbing
 from sciml_bench.host.environment import environment_facts
 from sciml_bench.host.processes import strays
 from sciml_bench.record.codec import decode_json, encode_json
@@ -35,7 +33,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import ENVIRONMENT, PLAN, RECORDS, environment_hash, is_record, read_object
 
-_SIGNAL_S, _LOOK_S = 0.5, 0.3
+_SIGNAL_S = 0.5
 
 UNIT, END = "unit.json", "end.json"
 
@@ -192,7 +190,7 @@ def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) ->
         )
     temporary.sweep()
     strays.sweep()
-    disturbed_by = _disturbed_by()
+    disturbed_by = tuple(f"{each.title}: {each.found}" for each in disturbing())
     history = History.of(known)
     done, total = len(known), len(unit.jobs)
     with LocalEngine(environment_hash(dict(shard.environment)), host) as engine:
@@ -214,13 +212,6 @@ def carry_out(shard: Shard, host: str, on_measured: OnMeasured | None = None) ->
             engine.submit(dataclasses.replace(unit, jobs=tuple(jobs)))
             engine.wait(on)
     shard.finish(host, disturbed_by)
-
-
-def _disturbed_by() -> tuple[str, ...]:
-    """All that the doctor finds to disturb this machine."""
-    readings = gather(_LOOK_S)
-    found = examine(readings) if readings.readable else []
-    return tuple(f"{each.title}: {each.found}" for each in found if each.status is Status.DISTURBS)
 
 
 def _left(unit: Unit, history: History) -> list[Job]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 
 def plain(value: Any) -> Any:

@@ -2,75 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from sciml_bench.export.sql_types import columns
 from sciml_bench.record.jsonl import LONGEST_LINE_BYTES
-from sciml_bench.record.record import SCHEMA
-from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
+from sciml_bench.record.record import SCHEMA, Record
+from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE, Cell
 
-_CELL = "STRUCT(problem VARCHAR, adapter VARCHAR, method VARCHAR, sensitivity VARCHAR, mode VARCHAR, \
-precision VARCHAR, device VARCHAR, saving VARCHAR)"
-_STEADY = 'STRUCT("class" VARCHAR, "start" BIGINT)'
 _WAYS = ("to", "from")
-_INSIDE = "STRUCT(ns BIGINT[], gc_ns BIGINT[], compile_ns BIGINT[])"
-_HALF = {
-    "outcome": "VARCHAR", "first_ns": "BIGINT", "warm_up_ns": "BIGINT[]", "ns": "BIGINT[]", "steady": _STEADY,
-    "inside": _INSIDE, "prepare_ns": "BIGINT", "statistics": "MAP(VARCHAR, DOUBLE)", "working_bytes": "BIGINT",
-    "to_device_ns": "BIGINT[]", "from_device_ns": "BIGINT[]",
-}  # fmt: skip
-_SOLVE = _HALF | {
-    "scores": "STRUCT(scd DOUBLE, trajectory_error DOUBLE, below_reference BOOLEAN)",
-    "trajectories": "STRUCT(size BIGINT, shared_steps BOOLEAN, n_steps BIGINT[])",
-    "invariants": 'MAP(VARCHAR, STRUCT("initial" DOUBLE, drift DOUBLE))',
-}
-_GRADIENT = _HALF | {
-    "scores": "STRUCT(error DOUBLE, worst_component VARCHAR, worst_component_error DOUBLE, below_reference BOOLEAN)"
-}
-_HALVES = {SOLVE: _SOLVE, GRADIENT: _GRADIENT}
-
-
-def _struct(fields: Mapping[str, str]) -> str:
-    return f"STRUCT({', '.join(f'{name} {kind}' for name, kind in fields.items())})"
-
-
-_OF_POINT = {
-    "rtol": "DOUBLE", "atol": "DOUBLE", "outcome": "VARCHAR", "phase": "VARCHAR", "message": "VARCHAR",
-    "batch": "BIGINT", "memory_growth_bytes": "BIGINT", "truncated": "BOOLEAN",
-    SOLVE: _struct(_SOLVE), GRADIENT: _struct(_GRADIENT),
-}  # fmt: skip
-_POINT = _struct(_OF_POINT)
-
-_TRAINING = """STRUCT(
-    settings STRUCT(optimiser VARCHAR, learning_rate DOUBLE, steps BIGINT, target DOUBLE, rtol DOUBLE, atol DOUBLE),
-    outcome VARCHAR, message VARCHAR, losses DOUBLE[], step_ns BIGINT[])"""
-
-_COLUMNS = {
-    "schema": "INTEGER",
-    "record_id": "VARCHAR",
-    "cell": _CELL,
-    "cell_id": "VARCHAR",
-    "block": "INTEGER",
-    "order": "INTEGER",
-    "seed": "BIGINT",
-    "started_at": "VARCHAR",
-    "division": "VARCHAR",
-    "outcome": "VARCHAR",
-    "phase": "VARCHAR",
-    "message": "VARCHAR",
-    "wall_s": "DOUBLE",
-    "phases_ns": "MAP(VARCHAR, BIGINT)",
-    "time_to_first_gradient_ns": "STRUCT(process BIGINT, built BIGINT)",
-    "peak_rss_bytes": "BIGINT",
-    "peak_device_bytes": "BIGINT",
-    "peak_array_bytes": "BIGINT",
-    "environment_hash": "VARCHAR",
-    "profile": "VARCHAR",
-    "caches": "VARCHAR",
-    "noisy": "VARCHAR[]",
-    "attempt": "INTEGER",
-    "points": f"{_POINT}[]",
-    "training": _TRAINING,
-}
+_HALVES = (SOLVE, GRADIENT)
+_READ = (
+    "record_id", "cell", "cell_id", "block", "order", "seed", "started_at", "division", "outcome", "phase", "message",
+    "wall_s", "phases_ns", "time_to_first_gradient_ns", "peak_rss_bytes", "peak_device_bytes", "peak_array_bytes",
+    "environment_hash", "profile", "caches", "noisy", "attempt", "points", "training",
+)  # fmt: skip
+"""The fields of a record that the views read; the others would take time and memory."""
+_COLUMNS = {"schema": "INTEGER"} | {name: kind for name, kind in columns(Record).items() if name in _READ}
 
 CREATE_RAW = f"""
 CREATE TABLE raw ("run" VARCHAR, "line" BIGINT, {", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())})"""
@@ -83,9 +28,9 @@ def insert_raw(with_points: bool, with_training: bool) -> str:
     read.
     """
     wanted = {"points": with_points, "training": with_training}
-    columns = {name: kind for name, kind in _COLUMNS.items() if wanted.get(name, True)}
-    described = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
-    chosen = ", ".join(f'"{name}"' for name in columns)
+    read = {name: kind for name, kind in _COLUMNS.items() if wanted.get(name, True)}
+    described = ", ".join(f"'{name}': '{kind}'" for name, kind in read.items())
+    chosen = ", ".join(f'"{name}"' for name in read)
     return f"""
 INSERT INTO raw BY NAME
 SELECT ? AS "run", row_number() OVER () AS "line", {chosen}
@@ -94,9 +39,7 @@ FROM read_json(?, format = 'newline_delimited', columns = {{{described}}}, ignor
 WHERE record_id IS NOT NULL AND cell IS NOT NULL AND "schema" = {SCHEMA}"""
 
 
-_CELL_COLUMNS = """cell.problem AS problem, cell.adapter AS adapter, cell.method AS method,
-    cell.sensitivity AS sensitivity, cell.mode AS mode, cell.precision AS precision, cell.device AS device,
-    cell.saving AS saving"""
+_CELL_COLUMNS = ", ".join(f"cell.{name} AS {name}" for name in columns(Cell))
 
 # The record that counts: of the highest attempt, and of equal ones the later line (store.counting).
 _COUNTED = """
@@ -109,8 +52,8 @@ _RECORDS = f"""
 CREATE VIEW records AS
 SELECT "run", record_id, cell_id, block, attempt, counts, {_CELL_COLUMNS},
     division, profile, outcome, phase, message, started_at, "order", seed, wall_s,
-    time_to_first_gradient_ns.process / 1e9 AS first_gradient_s,
-    time_to_first_gradient_ns.built / 1e9 AS first_gradient_from_built_s,
+    time_to_first_gradient_ns['process'] / 1e9 AS first_gradient_s,
+    time_to_first_gradient_ns['built'] / 1e9 AS first_gradient_from_built_s,
     peak_rss_bytes, peak_device_bytes, peak_array_bytes, nullif(array_to_string(noisy, '; '), '') AS disturbed,
     caches, environment_hash, phases_ns
 FROM counted"""
@@ -194,7 +137,7 @@ def _loops() -> list[str]:
         found += [
             _loop(half, "first", first, "false"),
             _loop(half, "warm_up", f"{half}.warm_up_ns", "false"),
-            _loop(half, "steady", f"{half}.ns", counted, f"{half}.inside.ns"),
+            _loop(half, "steady", f"{half}.ns", counted, f"{half}.inside['ns']"),
         ]
     return found
 

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from sciml_bench.host.nvidia import Gpu
+from sciml_bench.host.processes.usage import busy_s, used_s
 
 Conditions = dict[str, Any]
 
@@ -62,13 +63,13 @@ class Counters:
         times = psutil.cpu_times(percpu=True)
         usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         own_s, worker_s = (usage.ru_utime + usage.ru_stime for usage in usages)
-        worker_s += sum(map(_used_s, partners))
+        worker_s += sum(map(used_s, partners))
         return cls(
             monotonic_s=time.perf_counter(),
             realtime_s=time.time(),
-            busy_s=sum(map(_busy_s, times)),
+            busy_s=sum(map(busy_s, times)),
             stolen_s=sum(getattr(cpu, "steal", 0.0) for cpu in times),
-            worker_busy_s=sum(_busy_s(times[cpu]) for cpu in cpus if cpu < len(times)),
+            worker_busy_s=sum(busy_s(times[cpu]) for cpu in cpus if cpu < len(times)),
             own_s=own_s + worker_s,
             worker_s=worker_s,
         )
@@ -94,19 +95,6 @@ class Counters:
             "stolen_cpus": round(max(0.0, later.stolen_s - self.stolen_s) / wall_s, 3),
             "clock_gap_s": round(gap_s, 3),
         }
-
-
-def _used_s(pid: int) -> float:
-    """Processor time of a process and its ended children; 0 for a process that is gone."""
-    try:
-        return sum(psutil.Process(pid).cpu_times()[:4])
-    except psutil.Error:
-        return 0.0
-
-
-def _busy_s(times: Any) -> float:
-    """Return how long a processor has not been idle, the time that was stolen from it left out."""
-    return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
 
 
 def _clock_mhz(cpus: Collection[int]) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Varied
+from sciml_bench.adapters.program import FloatArray, Varied
 
 KEPT = 4
 

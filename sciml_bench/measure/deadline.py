@@ -13,8 +13,8 @@ import os
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
+from sciml_bench.host.processes.usage import busy_s, used_s
 from sciml_bench.record.outcome import Outcome
 
 MOST_WALL = 4.0
@@ -112,24 +112,11 @@ def used_now(cpus: Collection[int], pids: Collection[int]) -> Used:
     import psutil
 
     times = psutil.cpu_times(percpu=True)
-    taken_s = sum(_taken_s(times[cpu]) for cpu in cpus if cpu < len(times))
-    return Used(taken_s, sum(map(_own_s, pids)))
-
-
-def _taken_s(times: Any) -> float:
-    return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq", "steal"))
+    taken_s = sum(busy_s(times[cpu], stolen=True) for cpu in cpus if cpu < len(times))
+    return Used(taken_s, sum(map(used_s, pids)))
 
 
 def patience_of_this_process(now_s: Callable[[], float]) -> Deadline:
     """A worker's deadline for itself, by the processors that it is pinned to."""
     cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
     return Deadline(lambda: used_now(cpus, (os.getpid(),)), len(cpus), now_s)
-
-
-def _own_s(pid: int) -> float:
-    import psutil
-
-    try:
-        return sum(psutil.Process(pid).cpu_times()[:4])
-    except psutil.Error:
-        return 0.0

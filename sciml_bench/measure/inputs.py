@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sciml_bench.adapters.base import IntArray, Varied
+from sciml_bench.adapters.program import IntArray, Varied
 from sciml_bench.measure.sampling import varied
 from sciml_bench.record.task import Point, Task
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Program, Varied
+from sciml_bench.adapters.program import FloatArray, Program, Varied
 from sciml_bench.host.processes.memory import working_bytes
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.answers import Kept

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.measure.exceptions import explain
 from sciml_bench.measure.phases import Phases
 from sciml_bench.measure.sampling import solve_call

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Varied
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution, Varied
 from sciml_bench.host.energy import EnergyMeter
 from sciml_bench.host.processes.memory import rss_bytes
 from sciml_bench.host.processes.process import PreemptionCounter
@@ -41,7 +41,7 @@ from sciml_bench.measure.sampling import (
 )
 from sciml_bench.measure.scoring import gradient_check
 from sciml_bench.measure.scoring.invariants import Invariants
-from sciml_bench.measure.scoring.scorer import scorer_of
+from sciml_bench.measure.scoring.scorer import judged_gradient, judged_slopes, judged_solve
 from sciml_bench.measure.steady import steady_state
 from sciml_bench.measure.turn_token import TurnToken
 from sciml_bench.measure.warm_up import WarmUp
@@ -104,7 +104,6 @@ class CellMeasurer:
         self.displacements = PreemptionCounter(phases.clock)
         self._warm_up = WarmUp(task.sampling, loops=len(task.calls) * len(task.points))
         self._inputs = Inputs(task)
-        self._scorer = scorer_of(task)
         self._invariants = Invariants(task) if task.invariants else None
         self._on_host = task.cell.device == "cpu"
         self._succeeded: set[str] = set()
@@ -215,7 +214,7 @@ class CellMeasurer:
             state_size=len(ys[-1]),
             trajectories=solution.trajectories,
         )
-        scores, reason = self._scorer.solve(ys, log.point)
+        scores, reason = judged_solve(self._task, ys)
         drifts = None if self._invariants is None else self._invariants.drifts(ys)
         log.solve.keep(scores=scores, invariants=drifts)
         return reason
@@ -228,8 +227,8 @@ class CellMeasurer:
             values=_stored(values),
             size=len(values),
         )
-        scores, reason = self._scorer.gradient(gradient, log.point)
-        slopes = self._scorer.slopes(gradient)
+        scores, reason = judged_gradient(self._task, gradient, log.point)
+        slopes = judged_slopes(self._task, gradient)
         log.gradient.keep(scores=scores, slopes=None if slopes is None else tuple(map(finite, slopes)))
         log.gradient.unchecked = self._unchecked and not reason
         self._gradients[self._logs.index(log)] = values

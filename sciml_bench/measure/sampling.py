@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Inside, Program, Solution, Varied
+from sciml_bench.adapters.program import FloatArray, Gradient, Inside, Program, Solution, Varied
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.answers import Answers
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -73,7 +73,7 @@ def solve_call(program: Program, task: Task, point: Point) -> Call:
         _check("solution", np.asarray(solution.ys), shape)
         return solution
 
-    return _call("solve", program, task, point, program.solve, read, lambda solution: solution.ys)
+    return _call("solve", program.prepare, program, task, point, program.solve, read, lambda solution: solution.ys)
 
 
 def gradient_call(program: Program, task: Task, point: Point) -> Call:
@@ -89,15 +89,15 @@ def gradient_call(program: Program, task: Task, point: Point) -> Call:
     def numbers(gradient: Gradient) -> FloatArray:
         return np.concatenate([[gradient.loss], np.ravel(gradient.gradient)])
 
-    return _call("gradient", program, task, point, program.gradient, read, numbers)
+    return _call("gradient", program.prepare_gradient, program, task, point, program.gradient, read, numbers)
 
 
 def _call(
-    kind: str, program: Program, task: Task, point: Point,
+    kind: str, prepare: Callable[[Any, Point], Any], program: Program, task: Task, point: Point,
     run: Callable[[Any], Any], read: Callable[[Any], Any], numbers: Callable[[Any], FloatArray],
 ) -> Call:  # fmt: skip
     """A kind of call; its inputs are made of theta, or for a model of the places of its samples."""
-    prepare = program.prepare if task.learning is None else program.prepare_samples
+    prepare = prepare if task.learning is None else program.prepare_samples
 
     def prepared(varied: Any) -> Any:
         return prepare(varied, point)

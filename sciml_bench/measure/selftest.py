@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sciml_bench.adapters.base import FloatArray, Gradient, IntArray, Program, Solution
+from sciml_bench.adapters.program import FloatArray, Gradient, IntArray, Program, Solution
 from sciml_bench.record.task import Point, Task
 
 
@@ -29,6 +29,9 @@ class Slowed(Program):
 
     def prepare(self, theta: FloatArray, point: Point) -> Any:
         return self._inner.prepare(theta, point)
+
+    def prepare_gradient(self, theta: FloatArray, point: Point) -> Any:
+        return self._inner.prepare_gradient(theta, point)
 
     def prepare_samples(self, places: IntArray, point: Point) -> Any:
         return self._inner.prepare_samples(places, point)

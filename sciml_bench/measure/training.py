@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Program, Trainer
+from sciml_bench.adapters.program import FloatArray, Program, Trainer
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.deadline import MOST_WALL, Deadline, patience_of_this_process
 from sciml_bench.measure.exceptions import explain

@@ -34,7 +34,7 @@ from sciml_bench.record.process import WorkerInfo
 from sciml_bench.record.task import Task
 
 if TYPE_CHECKING:
-    from sciml_bench.adapters.base import Program
+    from sciml_bench.adapters.program import Program
 
 # A loop ends itself a little before the engine's limit, so that its last call does not meet it.
 _LOOP_SHARE = 0.9
@@ -104,7 +104,7 @@ def _failing(phases: Phases, otherwise: Outcome) -> Iterator[None]:
 
 
 def _find(program: str) -> Callable[[Task], Program]:
-    """The builder named ``module:function``."""
+    """The class or function named ``module:name``, which builds the program of a task."""
     module, _, function = program.partition(":")
     found: Any = getattr(importlib.import_module(module), function, None)
     if found is None:

@@ -22,6 +22,9 @@ _PREFIXES = {
     "layer_norm": "norm", "attention": "attention",
 }  # fmt: skip
 
+_ACTIVATIONS = ("relu", "gelu", "tanh")
+_SHARED = {"max_pool": "pool", "mean_pool": "pool"}
+
 
 @dataclass
 class Builder:
@@ -70,7 +73,9 @@ class Builder:
                 raise self.error(f"a layer of kind {kind} has no '{key}'.", key, _keys_text(kind))
         if kind == "blocks":
             return self._blocks(table, shape)
-        return (getattr(self, f"_{kind}")(table, shape),)
+        if kind in _ACTIVATIONS:
+            return (Layer(kind, "", shape, shape),)
+        return (getattr(self, f"_{_SHARED.get(kind, kind)}")(table, shape),)
 
     def _blocks(self, table: dict[str, Any], shape: Shape) -> tuple[Layer, ...]:
         built: tuple[Layer, ...] = ()
@@ -125,37 +130,26 @@ class Builder:
         _, width = self._tokenised(shape, "layer_norm")
         return self._weighted("layer_norm", shape, shape, {"scale": (width,), "bias": (width,)}, {"width": width})
 
-    def _relu(self, _table: dict[str, Any], shape: Shape) -> Layer:
-        return self._plain("relu", shape, shape)
-
-    def _gelu(self, _table: dict[str, Any], shape: Shape) -> Layer:
-        return self._plain("gelu", shape, shape)
-
-    def _tanh(self, _table: dict[str, Any], shape: Shape) -> Layer:
-        return self._plain("tanh", shape, shape)
-
-    def _max_pool(self, table: dict[str, Any], shape: Shape, kind: str = "max_pool") -> Layer:
+    def _pool(self, table: dict[str, Any], shape: Shape) -> Layer:
+        kind = table["kind"]
         channels, height, width = self._image(shape, kind)
         size = self._whole(table, "size", 2, 31)
         if height % size or width % size:
             raise self.error(f"windows of {size} do not tile {height} x {width} pixels.", "size")
-        return self._plain(kind, shape, (channels, height // size, width // size), {"size": size})
-
-    def _mean_pool(self, table: dict[str, Any], shape: Shape) -> Layer:
-        return self._max_pool(table, shape, "mean_pool")
+        return Layer(kind, "", shape, (channels, height // size, width // size), {"size": size})
 
     def _mean(self, _table: dict[str, Any], shape: Shape) -> Layer:
         if len(shape) < 2 or self._is_whole(shape):
             raise self.error(f"there is nothing to take the mean of in {_text(shape)}.", "kind")
-        return self._plain("mean", shape, (shape[0],) if len(shape) == 3 else (shape[1],))
+        return Layer("mean", "", shape, (shape[0],) if len(shape) == 3 else (shape[1],))
 
     def _flatten(self, _table: dict[str, Any], shape: Shape) -> Layer:
         self._image(shape, "flatten")
-        return self._plain("flatten", shape, (math.prod(shape),))
+        return Layer("flatten", "", shape, (math.prod(shape),))
 
     def _tokens(self, _table: dict[str, Any], shape: Shape) -> Layer:
         channels, height, width = self._image(shape, "tokens")
-        return self._plain("tokens", shape, (height * width, channels))
+        return Layer("tokens", "", shape, (height * width, channels))
 
     def _attention(self, table: dict[str, Any], shape: Shape) -> Layer:
         _, width = self._tokenised(shape, "attention")
@@ -176,9 +170,6 @@ class Builder:
             cure = "Give the residual layer a 'shortcut' with that output, as a conv2d of kernel 1 makes it."
             raise self.error(f"{_text(after)} cannot be added to {_text(beside)}.", "layers", cure)
         return Layer("residual", "", shape, after, body=body, shortcut=shortcut)
-
-    def _plain(self, kind: str, before: Shape, after: Shape, numbers: dict[str, int] | None = None) -> Layer:
-        return Layer(kind, "", before, after, numbers or {})
 
     def _weighted(
         self, kind: str, before: Shape, after: Shape, shapes: dict[str, Shape], numbers: dict[str, int]

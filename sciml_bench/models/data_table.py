@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sciml_bench.errors import StoreError
 from sciml_bench.record.model_task import DataSet
 from sciml_bench.spec import catalog
 from sciml_bench.spec.document import Document
-
-if TYPE_CHECKING:
-    pass
-
-
-SET_KEYS = ("set", "held_out", "seed", "positions")
-
-SYNTHETIC_KEYS = ("shape", "classes", "size", "held_out", "seed")
+from sciml_bench.spec.keys import Key, Schema, Table, Text, Whole, seed_key
 
 MAX_SAMPLES = 1_000_000
-
-MAX_SEED = 2**32 - 1
-
+MAX_SIZE = 65_536
 _TABLE = "data"
+
+_POSITIONS = Whole("positions", 2, MAX_SIZE)
+_HELD_OUT = partial(Whole, "held_out", 1, MAX_SAMPLES)
+_SIZES: Schema = {
+    "type": "array", "items": {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}, "minItems": 2, "maxItems": 3,
+}  # fmt: skip
+_SIZE = Whole("size", 2, MAX_SAMPLES, required=True)
+_CLASSES = Whole("classes", 0, MAX_SIZE, 0)
+OF_CATALOG = Table(Text("set"), _HELD_OUT(required=True), seed_key(), _POSITIONS)
+SYNTHETIC = Table(Key("shape", _SIZES, required=True), _CLASSES, _SIZE, _HELD_OUT(), seed_key())
 
 
 def load_data(document: Document) -> DataSet:
@@ -31,20 +33,20 @@ def load_data(document: Document) -> DataSet:
     data = document.table(_TABLE, required=True)
     if "set" not in data:
         return _synthetic(document, data)
-    document.known_keys(data, SET_KEYS, _TABLE)
+    OF_CATALOG.check(document, data, _TABLE)
     told, folder = _told(document, document.string(data, "set", _TABLE))
     size, shape, classes = told.get("size", 0), tuple(told.get("shape", ())), told.get("classes", 0)
     if told["kind"] == "text":
-        positions = document.integer(data, "positions", _TABLE, 2, 65_536)
+        positions = _POSITIONS.read(document, data, _TABLE)
         shape, classes = (positions,), len(told["characters"])
         size = (told["size"] - 1) // positions
     elif "positions" in data:
         raise document.error("'positions' belongs to data sets of text.", _TABLE, "positions", "Remove it.")
-    held_out = document.integer(data, "held_out", _TABLE, 1, size - 1)
+    held_out = Whole("held_out", 1, size - 1).read(document, data, _TABLE)
     return DataSet(
         name=told["name"], kind=told["kind"], path=str(folder / told["file"]), sha256=told["sha256"],
         version=told["version"], source=told["source"], licence=told["licence"], input_shape=shape, classes=classes,
-        scale=float(told.get("scale", 1)), size=size, held_out=held_out, seed=_seed(document, data),
+        scale=float(told.get("scale", 1)), size=size, held_out=held_out, seed=seed_key().read(document, data, _TABLE),
     )  # fmt: skip
 
 
@@ -61,21 +63,17 @@ def _told(document: Document, name: str) -> tuple[dict[str, Any], Path]:
 
 
 def _synthetic(document: Document, data: dict[str, Any]) -> DataSet:
-    document.known_keys(data, SYNTHETIC_KEYS, _TABLE)
+    SYNTHETIC.check(document, data, _TABLE)
     shape = data.get("shape")
     if not isinstance(shape, list) or len(shape) not in (2, 3):
         cure = "As in [3, 32, 32] for images, [64, 128] for tokens."
         raise document.error("'shape' must be a list of two or three sizes.", _TABLE, "shape", cure)
-    sizes = tuple(document.integer({"shape": size}, "shape", _TABLE, 1, 65_536) for size in shape)
-    size = document.integer(data, "size", _TABLE, 2, MAX_SAMPLES)
+    sizes = tuple(Whole("shape", 1, MAX_SIZE).read(document, {"shape": size}, _TABLE) for size in shape)
+    size = _SIZE.read(document, data, _TABLE)
     return DataSet(
         name="synthetic", kind="synthetic", path="", sha256="", version="NumPy's RandomState, standard normal",
         source="drawn from the seed", licence="none needed", input_shape=sizes,
-        classes=document.integer({"classes": 0, **data}, "classes", _TABLE, 0, 65_536), scale=1.0, size=size,
-        held_out=document.integer({"held_out": 1, **data}, "held_out", _TABLE, 1, size - 1),
-        seed=_seed(document, data),
+        classes=_CLASSES.read(document, data, _TABLE), scale=1.0, size=size,
+        held_out=Whole("held_out", 1, size - 1, 1).read(document, data, _TABLE),
+        seed=seed_key().read(document, data, _TABLE),
     )  # fmt: skip
-
-
-def _seed(document: Document, data: dict[str, Any]) -> int:
-    return document.integer({"seed": 0, **data}, "seed", _TABLE, 0, MAX_SEED)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sciml_bench.record.model_task import Shape, Slot
-
-if TYPE_CHECKING:
-    pass
-
 
 KINDS: dict[str, tuple[str, ...]] = {
     "conv2d": ("channels", "kernel", "stride", "padding"),

@@ -8,7 +8,7 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sciml_bench.models.building import Builder
 from sciml_bench.models.data_table import load_data
@@ -19,30 +19,30 @@ from sciml_bench.record.jsonl import leads_outside
 from sciml_bench.record.model_task import LOSSES, DataSet, Slot
 from sciml_bench.record.task import CONVENTIONAL as SUITE
 from sciml_bench.record.task import Training
-from sciml_bench.record.text import printable
 from sciml_bench.spec.document import MAX_BYTES, Document
 from sciml_bench.spec.initial_weights import hash_of
-from sciml_bench.spec.literature import Source
+from sciml_bench.spec.keys import SHA256, Choice, Key, Table, Text, Whole, number_key, seed_key
 from sciml_bench.spec.model import to_double
 from sciml_bench.spec.reader import Reader
-from sciml_bench.spec.tables.training import MAX_TRAINING_STEPS, load_optimiser
-
-if TYPE_CHECKING:
-    pass
-
+from sciml_bench.spec.tables.identity import load_identity
+from sciml_bench.spec.tables.training import MAX_TRAINING_STEPS, OF_OPTIMISERS, OPTIMISER, STEPS, load_optimiser
 
 SPEC = 1
-TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
+MAX_BATCH = 65_536
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "description", "source", "data", "weights", "layers", "loss",
     "batches", "training",
 )  # fmt: skip
-WEIGHT_KEYS = ("seed", "file", "sha256")
-TRAINING_KEYS = (
-    "optimiser", "learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay", "steps", "batch", "seed",
-    "every", "target", "accuracy",
+LOSS = Table(Choice("kind", LOSSES, "loss of a model", required=True))
+_FILE = Text(
+    "file", "", r"[^/\\]+\.npz", "a file of weights", "Name a .npz file in the folder of this file, without any path."
+)
+WEIGHTS = Table(seed_key(), _FILE, Key("sha256", SHA256))
+_EVERY = Whole("every", 1, MAX_TRAINING_STEPS, 10)
+TRAINING = Table(
+    OPTIMISER, number_key("learning_rate", required=True), *map(number_key, OF_OPTIMISERS), STEPS,
+    Whole("batch", 1, MAX_BATCH, required=True), seed_key(), _EVERY, number_key("target"), number_key("accuracy"),
 )  # fmt: skip
-MAX_BATCH = 65_536
 _MATHEMATICAL = ("spec", "layers", "loss")
 
 
@@ -56,17 +56,14 @@ def load_model(path: Path | str) -> Model:
     document.known_keys(document.data, TOP_KEYS, "")
     if document.data.get("spec") != SPEC:
         raise document.error(f"'spec' must be {SPEC}.", "", "spec", f"Write `spec = {SPEC}` in the first line.")
-    name, tier = _identity(document)
-    data = load_data(document)
+    identity, data = load_identity(document), load_data(document)
     builder = Builder(document, data.classes if data.kind == "text" else 0)
     layers = builder.layers(document.data.get("layers"), data.input_shape, top=True)
     loss = _loss(document, data, layers)
     slots = tuple(slot for layer in walk(layers) for slot in layer.slots)
     weights = _weights(document, slots)
     return Model(
-        name=name, title=document.string(document.data, "title", ""), suite=SUITE, tier=tier,
-        tags=_strings(document, "tags"), description=document.string(document.data, "description", "", "").strip(),
-        source=_source(document), data=data, layers=layers, weights=weights, loss=loss,
+        **identity, suite=SUITE, data=data, layers=layers, weights=weights, loss=loss,
         batches=_batches(document, data), training=_training(document, data),
         spec_hash=_spec_hash(document, data, weights), path=str(path),
     )  # fmt: skip
@@ -83,35 +80,9 @@ def is_model_file(path: Path) -> bool:
     return re.search(rf"""(?m)^\s*suite\s*=\s*["']{SUITE}["']""", text) is not None
 
 
-def _identity(document: Document) -> tuple[str, str]:
-    name = document.string(document.data, "name", "")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
-        raise document.error(f"'{name}' cannot be a problem's name.", "", "name", "Use a-z, 0-9 and hyphens.")
-    tier = document.string(document.data, "tier", "", "standard")
-    if tier not in TIERS:
-        raise document.error(f"'{tier}' is not a tier.", "", "tier", f"One of {', '.join(TIERS)}.")
-    return name, tier
-
-
-def _strings(document: Document, key: str) -> tuple[str, ...]:
-    values = document.data.get(key, [])
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise document.error(f"'{key}' must be a list of strings.", "", key)
-    return tuple(map(printable, values))
-
-
-def _source(document: Document) -> Source:
-    data = document.table("source")
-    document.known_keys(data, ("citation", "url", "note"), "source")
-    return Source(*(document.string(data, key, "source", "") for key in ("citation", "url", "note")))
-
-
 def _loss(document: Document, data: DataSet, layers: tuple[Layer, ...]) -> str:
     table = document.table("loss", required=True)
-    document.known_keys(table, ("kind",), "loss")
-    kind = document.string(table, "kind", "loss")
-    if kind not in LOSSES:
-        raise document.error(f"'{kind}' is not a loss of a model.", "loss", "kind", f"One of {', '.join(LOSSES)}.")
+    kind = LOSS.read(document, table, "loss")["kind"]
     if not layers:
         raise document.error("there are no layers.", "", "layers", "Add [[layers]] tables.")
     output = layers[-1].output
@@ -124,12 +95,10 @@ def _loss(document: Document, data: DataSet, layers: tuple[Layer, ...]) -> str:
 
 def _weights(document: Document, slots: tuple[Slot, ...]) -> tuple[float, ...]:
     table = document.table("weights")
-    document.known_keys(table, WEIGHT_KEYS, "weights")
-    if "file" in table:
-        weights = _from_file(document, document.string(table, "file", "weights"), slots)
-    else:
-        weights = drawn_weights(slots, document.integer({"seed": 0, **table}, "seed", "weights", 0, 2**32 - 1))
-    found, stated = hash_of(weights), document.string(table, "sha256", "weights", "")
+    values = WEIGHTS.read(document, table, "weights")
+    file, stated = values["file"], document.string(table, "sha256", "weights", "")
+    weights = _from_file(document, file, slots) if file else drawn_weights(slots, values["seed"])
+    found = hash_of(weights)
     if stated and stated != found:
         cure = "If the layers, the file or the seed were changed on purpose, put in the new hash."
         raise document.error(f"the weights have the hash {found}, not the one stated.", "weights", "sha256", cure)
@@ -137,9 +106,6 @@ def _weights(document: Document, slots: tuple[Slot, ...]) -> tuple[float, ...]:
 
 
 def _from_file(document: Document, name: str, slots: tuple[Slot, ...]) -> tuple[float, ...]:
-    if Path(name).name != name or not name.endswith(".npz"):
-        cure = "Name a .npz file in the folder of this file, without any path."
-        raise document.error(f"'{name}' cannot be a file of weights.", "weights", "file", cure)
     path = document.path.parent / name
     if leads_outside(path, document.path):
         cure = "Put the file itself there."
@@ -158,7 +124,7 @@ def _batches(document: Document, data: DataSet) -> tuple[int, ...]:
     most = min(MAX_BATCH, data.size - data.held_out)
     if not isinstance(sizes, list) or not sizes:
         raise document.error("'batches' must be a list of sizes.", "", "batches", "As in [1, 64].")
-    whole = [document.integer({"batches": size}, "batches", "", 1, most) for size in sizes]
+    whole = [Whole("batches", 1, most).read(document, {"batches": size}, "") for size in sizes]
     if any(a >= b for a, b in pairwise(whole)):
         raise document.error("'batches' must increase.", "", "batches")
     return tuple(whole)
@@ -168,16 +134,15 @@ def _training(document: Document, data: DataSet) -> Training | None:
     if "training" not in document.data:
         return None
     table, reader = document.table("training"), Reader(document)
-    document.known_keys(table, TRAINING_KEYS, "training")
-    most = data.size - data.held_out
+    TRAINING.check(document, table, "training")
+    most = min(MAX_BATCH, data.size - data.held_out)
     targets = {key: _positive(reader, table, key) for key in ("target", "accuracy") if key in table}
     if targets.get("accuracy", 0.0) > 1:
         raise document.error("'accuracy' is a share, at most 1.", "training", "accuracy")
     return Training(
-        steps=document.integer(table, "steps", "training", 1, MAX_TRAINING_STEPS), rtol=0.0, atol=0.0,
-        batch=document.integer(table, "batch", "training", 1, min(MAX_BATCH, most)),
-        batch_seed=document.integer({"seed": 0, **table}, "seed", "training", 0, 2**32 - 1),
-        every=document.integer({"every": 10, **table}, "every", "training", 1, MAX_TRAINING_STEPS),
+        steps=STEPS.read(document, table, "training"), rtol=0.0, atol=0.0,
+        batch=Whole("batch", 1, most).read(document, table, "training"),
+        batch_seed=seed_key().read(document, table, "training"), every=_EVERY.read(document, table, "training"),
         **targets,
         **load_optimiser(reader, table),
     )  # fmt: skip

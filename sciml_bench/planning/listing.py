@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.planning.profiles import TIERS
 from sciml_bench.spec import catalog
+from sciml_bench.spec.tables.identity import TIERS
 
 Row = dict[str, Any]
 

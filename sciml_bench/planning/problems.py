@@ -207,7 +207,7 @@ def entry_named(word: str) -> PlannedProblem:
         UsageError: the catalog has no such problem.
         ProblemError: the file is wrong.
     """
-    files = (Path(word),) if word.endswith(".toml") or Path(word).is_file() else ()
+    files = (Path(word),) if catalog.is_file(word) else ()
     (entry,) = entries(Selection(problems=() if files else (word,)), files)
     return entry
 

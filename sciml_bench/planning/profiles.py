@@ -11,8 +11,7 @@ from difflib import get_close_matches
 
 from sciml_bench.errors import UsageError
 from sciml_bench.record.task import Point, Sampling
-
-TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
+from sciml_bench.spec.tables.identity import TIERS
 
 # Inputs of successive calls differ by this relative amount, so that nothing can be cached or folded to a constant;
 # it is far below what changes the work that a solver does.

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.published_claims.conditions import Conditions
+from sciml_bench.published_claims.conditions import NO_CONDITIONS, Conditions
 from sciml_bench.record.task import CALLS, DEFAULT_SAVING, SOLVE, USUAL, Cell, Point
 
 QUANTITIES = (
@@ -171,12 +171,33 @@ class Workload:
 @dataclass(frozen=True)
 class Setting:
     """The measurement of the sides, by their names, and in ``notes`` the similarities to the published setting and the
-    corrections.
+    corrections. ``conditions`` of a fair setting take the place of the claim's.
     """
 
     workload: Workload
     sides: Mapping[str, Side]
     notes: tuple[str, ...] = ()
+    conditions: Conditions = NO_CONDITIONS
+
+    def elsewhere(self, other: Setting) -> tuple[str, ...]:
+        """The conditions in which the workload of another setting is another one; tolerances do not count."""
+        ours, theirs = self.workload, other.workload
+        if ours.problem != theirs.problem:
+            return ("problem", "span", "saved", "sizes")
+        keys = {
+            key
+            for key in {*ours.changes, *theirs.changes}
+            if ours.changes.get(key) != theirs.changes.get(key) and not key.endswith(".atol_scale")
+        }
+        return tuple(dict.fromkeys(_condition_of(key) for key in sorted(keys)))
+
+
+def _condition_of(key: str) -> str:
+    """The condition that a changed key of a problem file touches."""
+    part, _, rest = key.partition(".")
+    if part == "time":
+        return "saved" if rest.partition(".")[0] == "save" else "span"
+    return {"batch": "batch", "networks": "sizes"}.get(part, "problem")
 
 
 @dataclass(frozen=True)
@@ -217,6 +238,11 @@ class Claim:
     def testable(self) -> bool:
         """True if the suite has both settings."""
         return self.published is not None and self.fair is not None
+
+    @property
+    def fair_conditions(self) -> Conditions:
+        """The conditions that its fair setting states again."""
+        return NO_CONDITIONS if self.fair is None else self.fair.conditions
 
     @property
     def adapters(self) -> tuple[str, ...]:

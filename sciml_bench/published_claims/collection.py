@@ -121,7 +121,7 @@ def _without_recipes(claim: Claim, folder: Path, plan: WrittenPlan) -> frozenset
     return frozenset(lacking)
 
 
-_TOLD_ONLY = ("note", "notes", "stands_for")
+_TOLD_ONLY = ("note", "notes", "stands_for", "conditions")
 
 
 def _measured(setting: Any) -> Any:

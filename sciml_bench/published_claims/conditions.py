@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 from sciml_bench.spec.document import Document
+from sciml_bench.spec.keys import Number
 
 TABLE = "conditions"
 
@@ -20,6 +20,9 @@ CONDITIONS = (
     MACHINE, "version",
 )  # fmt: skip
 """The conditions that every claim must state and mark."""
+
+OF_FAIR = ("problem", "span", "saved", "sizes", "tolerances", "method", "sensitivity", "batch")
+"""The conditions that a fair setting may state again, as it may differ from the source in other ways."""
 
 _MENDED = ("precision", "tolerances", "version")
 _CHOSEN = ("method", "sensitivity")
@@ -119,10 +122,11 @@ class Conditions:
         """The conditions that differ and may change the ratio."""
         return tuple(condition for condition in self.each if condition.touches)
 
-    def kept(self, given: Collection[str]) -> Conditions:
-        """Return the conditions that a fair comparison keeps, if its sides give these keys."""
-        mended = {*_MENDED, *(name for name in _CHOSEN if name not in given)}
-        return Conditions(tuple(condition for condition in self.each if condition.name not in mended))
+    def kept(self, given: Collection[str], again: Conditions) -> Conditions:
+        """Return the conditions of a fair comparison whose sides give these keys, and that states some ``again``."""
+        stated = {condition.name for condition in again.each}
+        mended = {*_MENDED, *(name for name in _CHOSEN if name not in given), *stated}
+        return Conditions((*(condition for condition in self.each if condition.name not in mended), *again.each))
 
     @property
     def larger(self) -> float:
@@ -135,12 +139,17 @@ class Conditions:
         return math.prod(condition.smaller for condition in self.each)
 
     @property
+    def decide_nothing(self) -> bool:
+        """True if they may make our ratio larger and smaller by unknown factors: then no ratio decides."""
+        return math.isinf(self.larger) and math.isinf(self.smaller)
+
+    @property
     def setting(self) -> str:
         """The name for a measurement under our conditions."""
         if self.touching:
             return "in the spirit of it"
         known = all(condition.name == "version" for condition in self.marked(Mark.UNKNOWN))
-        return "as published" if known else "as published, if known"
+        return "as published" if known else "as stated"
 
     @property
     def distance(self) -> str:
@@ -148,12 +157,20 @@ class Conditions:
         if self.marked(Mark.NOT_MEASURED):
             return "nothing measured to compare with"
         parts = [
-            f"{len(found)} {told} ({_names(found)})"
+            f"{counted_words(len(found), told)} ({_names(found)})"
             for mark, told in ((Mark.DIFFERS, "differ"), (Mark.UNKNOWN, "unknown"))
             if (found := self.marked(mark))
         ]
         counted = ", ".join(parts) or "all the same"
         return f"{counted}; touching the ratio: {_names(self.touching) or 'none'}"
+
+
+NO_CONDITIONS = Conditions(())
+
+
+def counted_words(count: int, words: str) -> str:
+    """The number of conditions that ``differ`` or are ``unknown``."""
+    return f"{count} {words}{'s' if words == 'differ' and count == 1 else ''}"
 
 
 def _names(found: tuple[Condition, ...]) -> str:
@@ -174,6 +191,19 @@ def load_conditions(document: Document, sides: tuple[str, ...], measured: bool) 
     return Conditions(tuple(_condition(document, data, name, sides, measured) for name in CONDITIONS))
 
 
+def load_fair_conditions(document: Document, setting: Mapping[str, Any], place: str) -> Conditions:
+    """The conditions that a fair setting, the table ``place``, states again.
+
+    Raises:
+        ProblemError: one has no mark, or says less than its mark asks for.
+    """
+    data, place = setting.get(TABLE, {}), f"{place}.{TABLE}"
+    if not isinstance(data, dict):
+        raise document.error(f"'{place}' must be a table.", place.partition(".")[0], TABLE, f"Write it as [{place}].")
+    document.known_keys(data, OF_FAIR, place)
+    return Conditions(tuple(_condition(document, data, name, (), True, place) for name in OF_FAIR if name in data))
+
+
 def further_keys(name: str, sides: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """The keys that only this condition has, and must have, and their values; any text if there are none."""
     if name == TIMING:
@@ -184,75 +214,71 @@ def further_keys(name: str, sides: tuple[str, ...]) -> dict[str, tuple[str, ...]
 
 
 def _condition(
-    document: Document, data: dict[str, Any], name: str, sides: tuple[str, ...], measured: bool
+    document: Document, data: dict[str, Any], name: str, sides: tuple[str, ...], measured: bool, place: str = TABLE
 ) -> Condition:
     entry = data.get(name)
     marks = [mark.value for mark in Mark if (mark is Mark.NOT_MEASURED) != measured or mark is Mark.UNKNOWN]
     example = f'Write `{name} = {{ mark = "{marks[0]}", source = "…" }}`.'
     if not isinstance(entry, dict):
         told = "is missing" if entry is None else "must be a table"
-        raise document.error(f"the condition '{name}' {told}.", TABLE, name, example)
+        raise document.error(f"the condition '{name}' {told}.", place, name, example)
     further = further_keys(name, sides)
-    document.known_keys(entry, (*CONDITION_KEYS, *further), f"{TABLE}.{name}")
+    document.known_keys(entry, (*CONDITION_KEYS, *further), f"{place}.{name}")
     if "mark" not in entry:
-        raise document.error(f"the condition '{name}' has no mark.", TABLE, name, f"One of {', '.join(marks)}.")
+        raise document.error(f"the condition '{name}' has no mark.", place, name, f"One of {', '.join(marks)}.")
     if entry["mark"] not in marks:
         beside = "" if measured else ", as no setting is measured"
         raise document.error(
-            f"the condition '{name}' cannot be '{entry['mark']}'{beside}.", TABLE, name, f"One of {', '.join(marks)}."
+            f"the condition '{name}' cannot be '{entry['mark']}'{beside}.", place, name, f"One of {', '.join(marks)}."
         )
     mark = Mark(entry["mark"])
-    source, ours, effect = (_text(document, entry, name, key) for key in ("source", "ours", "effect"))
+    source, ours, effect = (_text(document, entry, name, key, place) for key in ("source", "ours", "effect"))
     effects = [key for key in ("ratio", "larger", "smaller") if key in entry]
     if mark is Mark.DIFFERS and not (source and ours and effect and effects):
         cure = (
             "Add 'source', 'ours', 'effect' (what the difference does), and by which factor our ratio is 'larger' or "
             "'smaller' for it, or `ratio = false`."
         )
-        raise document.error(f"the condition '{name}' differs, and does not say how.", TABLE, name, cure)
+        raise document.error(f"the condition '{name}' differs, and does not say how.", place, name, cure)
     if mark is not Mark.DIFFERS and (effect or effects):
         cure = f"Mark it 'differs', or leave out {', '.join(['effect'] if effect else effects)}."
-        raise document.error(f"the condition '{name}' is marked '{mark}', which has no effect.", TABLE, name, cure)
+        raise document.error(f"the condition '{name}' is marked '{mark}', which has no effect.", place, name, cure)
     if (effects != ["ratio"] and "ratio" in effects) or entry.get("ratio", False) is not False:
         cure = "Write `ratio = false`, or by which factor our ratio is 'larger' or 'smaller'."
-        raise document.error(f"'ratio' of the condition '{name}' can only be false.", TABLE, name, cure)
+        raise document.error(f"'ratio' of the condition '{name}' can only be false.", place, name, cure)
     if not source and mark is not Mark.UNKNOWN:
-        raise document.error(f"the condition '{name}' does not say what the source did.", TABLE, name, example)
-    special = {key: _one(document, entry, name, key, values) for key, values in further.items()}
+        raise document.error(f"the condition '{name}' does not say what the source did.", place, name, example)
+    special = {key: _one(document, entry, name, key, values, place) for key, values in further.items()}
     return Condition(
         name, mark, source or NOT_SAID, ours, effect,
-        *(_factor(document, entry, name, key) for key in ("larger", "smaller")),
+        *(_factor(document, entry, name, key, place) for key in ("larger", "smaller")),
         sides={key: special[key] for key in sides if key in special},
         device=special.get("device", ""),
         threads=special.get("threads", ""),
     )  # fmt: skip
 
 
-def _one(document: Document, entry: dict[str, Any], name: str, key: str, values: tuple[str, ...]) -> str:
+def _one(document: Document, entry: dict[str, Any], name: str, key: str, values: tuple[str, ...], place: str) -> str:
     """A key that a condition must have, with one of these values, or any text without them."""
-    value = _text(document, entry, name, key)
+    value = _text(document, entry, name, key, place)
     allowed = f"One of {', '.join(values)}." if values else f"A text, such as '{NOT_SAID}'."
     if not value:
-        raise document.error(f"the condition '{name}' does not say '{key}' of the source.", TABLE, name, allowed)
+        raise document.error(f"the condition '{name}' does not say '{key}' of the source.", place, name, allowed)
     if values and value not in values:
-        raise document.error(f"'{key}' of the condition '{name}' cannot be '{value}'.", TABLE, name, allowed)
+        raise document.error(f"'{key}' of the condition '{name}' cannot be '{value}'.", place, name, allowed)
     return value
 
 
-def _factor(document: Document, entry: dict[str, Any], name: str, key: str) -> float:
+def _factor(document: Document, entry: dict[str, Any], name: str, key: str, place: str) -> float:
     """The factor of an effect: 1 without one, ∞ for an unknown one."""
-    value = entry.get(key, 1)
-    if value == UNKNOWN_FACTOR:
+    if entry.get(key) == UNKNOWN_FACTOR:
         return math.inf
-    factor = float(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else math.nan
-    if not (factor > 1 or key not in entry) or math.isinf(factor):
-        cure = f"Write the largest factor that was measured, above 1, or '{UNKNOWN_FACTOR}'."
-        raise document.error(f"'{key}' of the condition '{name}' must be a factor above 1.", TABLE, name, cure)
-    return factor
+    cure = f"Write the largest factor that was measured, or '{UNKNOWN_FACTOR}'."
+    return Number(key, above=1, cure=cure).read(document, entry, f"{place}.{name}") or 1.0
 
 
-def _text(document: Document, entry: dict[str, Any], name: str, key: str) -> str:
+def _text(document: Document, entry: dict[str, Any], name: str, key: str, place: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str) or (key in entry and not value.strip()):
-        raise document.error(f"'{key}' of the condition '{name}' must be a non-empty string.", TABLE, name)
+        raise document.error(f"'{key}' of the condition '{name}' must be a non-empty string.", place, name)
     return " ".join(value.split())

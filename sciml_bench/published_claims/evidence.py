@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 
-from sciml_bench.adapters.base import BACKWARD_EVALUATIONS
+from sciml_bench.adapters.program import BACKWARD_EVALUATIONS
 from sciml_bench.analysis.process_summary import CallSummary, PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Target, Work, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
@@ -380,6 +380,8 @@ def _ended(cell: CellSummary) -> str:
 def _failure(process: ProcessSummary) -> str | None:
     ends = [*process.points, process] if process.outcome is Outcome.OK else [process, *process.points]
     for end in ends:
+        if end.outcome is Outcome.UNCHECKED:
+            return "was timed, but no reference can check it"
         if end.outcome is not Outcome.OK:
             phase = f" in {end.phase}" if end.phase else ""
             first_line = end.message.strip().splitlines()[0] if end.message.strip() else ""

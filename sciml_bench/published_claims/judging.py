@@ -121,13 +121,14 @@ def _together(readings: Sequence[Evidence], findings: Sequence[Finding]) -> Find
     if len({finding.ruling for finding in findings}) == 1:
         over = f"at {at:g} correct digits {middle.reason}; the ruling is the same from {first:g} to {last:g} digits"
         return dataclasses.replace(middle, reason=over)
-    told = "; ".join(
-        f"{ruling.value} at {_span([r.digits for r in group])} digits" for ruling, group in _runs(readings, findings)
-    )
+    runs = _runs(readings, findings)
+    told = "; ".join(f"{ruling.value} at {_span([r.digits for r in group])} digits" for ruling, group in runs)
+    decided = all(ruling is not Ruling.UNDECIDED for ruling, _ in runs)
+    would = "; the source's accuracy, if it were known, would decide" if decided else ""
     return dataclasses.replace(
         middle,
         ruling=Ruling.UNDECIDED,
-        reason=f"it depends on the accuracy: {told}; the source's accuracy, if it were known, would decide",
+        reason=f"it depends on the accuracy: {told}{would}",
         more_processes=None,
     )
 
@@ -166,8 +167,9 @@ def _finding(claim: Claim, name: str, read: Evidence, judgement: Judgement | Non
         return Finding(Ruling.UNDECIDED, told, judgement.ratio)
     conditions = claim.conditions
     if name == "fair":
-        sides = getattr(claim, name).sides.values()
-        conditions = conditions.kept({key for side in sides for key in ("method", "sensitivity") if getattr(side, key)})
+        setting: Setting = getattr(claim, name)
+        given = {key for side in setting.sides.values() for key in ("method", "sensitivity") if getattr(side, key)}
+        conditions = conditions.kept(given, setting.conditions)
     return unless_conditions(ruled(judgement), conditions, judgement, ruled)
 
 
@@ -200,7 +202,7 @@ _QUANTITY = {
     "training": ("long", "a training"),
     "steps": ("many steps", ""),
     "evaluations": ("many evaluations", ""),
-    "backward_evaluations": ("many evaluations backwards", ""),
+    "backward_evaluations": ("many evaluations in the backward solve", ""),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,31 +32,68 @@ from sciml_bench.published_claims.claim import (
     Side,
     Workload,
 )
-from sciml_bench.published_claims.conditions import TABLE, load_conditions
+from sciml_bench.published_claims.conditions import TABLE, load_conditions, load_fair_conditions
 from sciml_bench.record.task import AT, DEFAULT_SAVING
 from sciml_bench.spec import catalog
 from sciml_bench.spec.document import Document
+from sciml_bench.spec.keys import TEXTS, Choice, Flag, Key, Number, Table, Text, Texts
 
 SPEC = 1
-TOP_KEYS = (
-    "claim", "id", "title", "workload", "timed", "traps", "figure", "source", "needs", "environments", "published",
-    "fair", "drift", TABLE,
-)  # fmt: skip
-FIGURE_KEYS = (
-    "says", "quantity", "against", "kind", "ratio", "most", "within", "factor", "digits", "derived", "slow", "fast",
-)  # fmt: skip
-SOURCE_KEYS = ("citation", "url", "version", "read")
-NEEDS_KEYS = ("minutes", "memory_gib", "device", "missing")
-SETTING_KEYS = ("problem", "set", "note", "notes")
-SIDE_KEYS = (
-    "adapter", "method", "sensitivity", "mode", "precision", "device", "saving", "rtol", "atol", "note", "stands_for",
-)  # fmt: skip
-DRIFT_KEYS = ("where", "quotes", "source_says")
 DEVICES = ("cpu", "cuda")
 AGAINST = "later"
-_LARGEST_RATIO = 1e9
+_RATIO = partial(
+    Number, least=1, most=1e9, cure="Write it as slow over fast; the fast side is the one that is claimed to win."
+)
+_TOLERANCE = partial(Number, above=0, below=1)
 # It becomes a part of a command that users are shown.
 _RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!]+")
+
+FIGURE = Table(
+    Text("says"), Choice("quantity", QUANTITIES, "quantity of a claim", required=True),
+    Choice("against", (AGAINST,), "call to compare with", ""), Choice("kind", KINDS, "kind of figure", RATIO),
+    _RATIO("ratio"), _RATIO("most"), _RATIO("within"), _RATIO("factor"), Number("digits", above=0, below=16),
+    Flag("derived"), Text("slow", ""), Text("fast", ""),
+)  # fmt: skip
+SOURCE = Table(
+    Text("citation"),
+    Text(
+        "url", None, r"https?://[^\s/]+\.[^\s/]+[\s\S]*", "the address of the source",
+        "Write the address at which it can be read, from https:// on.",
+    ),
+    Text(
+        "version", None, r"[\s\S]*\d[\s\S]*", "the version of the source",
+        "Name what stays: a commit, a release, the number of an issue or article.",
+    ),
+    Key("read", {"description": "the date on which the figure was read"}, required=True),
+)  # fmt: skip
+NEEDS = Table(
+    Number("minutes", above=0, required=True), Number("memory_gib", above=0, required=True),
+    Choice("device", DEVICES, "device", "cpu"), Text("missing", ""),
+)  # fmt: skip
+DRIFT = Table(Text("where"), Text("quotes"), Text("source_says"))
+
+
+def _sides(chosen: str | None) -> Table:
+    """The keys of a side whose method, sensitivity and mode are ``chosen`` by its library, or given."""
+    return Table(
+        Text("adapter"), Text("method", chosen), Text("sensitivity", chosen), Text("mode", chosen),
+        Text("precision", "float64"), Text("device", "cpu"), Text("saving", DEFAULT_SAVING), _TOLERANCE("rtol"),
+        _TOLERANCE("atol"), Text("note", ""), Text("stands_for", ""),
+    )  # fmt: skip
+
+
+# A source took one way, whatever its library recommends.
+SIDE = {"published": _sides(None), "fair": _sides("")}
+SETTING = (Text("problem"), Key("set", {"type": "object"}), Text("note", ""), Texts("notes"))
+CLAIM = Table(
+    Key("claim", {"const": SPEC}, required=True),
+    Text("id", None, "[A-Za-z0-9][A-Za-z0-9-]{0,40}", "a claim's id", "Use letters, digits and hyphens."),
+    Text("title"), Text("workload"), Text("timed"), Texts("traps"), Key("figure", FIGURE.schema, required=True),
+    Key("source", SOURCE.schema, required=True), Key("needs", NEEDS.schema, required=True),
+    Key("environments", {"type": "object", "additionalProperties": TEXTS}), Key("published", {"type": "object"}),
+    Key("fair", {"type": "object"}), Key("drift", {"type": "array", "items": DRIFT.schema}),
+    Key(TABLE, {"type": "object"}, required=True),
+)  # fmt: skip
 
 
 def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
@@ -67,32 +104,26 @@ def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
         ProblemError: anything about the file is wrong; the message says what, in which line, and how to fix it.
     """
     document = Document.read(Path(path))
-    data = document.data
-    document.known_keys(data, TOP_KEYS, "")
-    if data.get("claim") != SPEC:
+    if "claim" not in document.data:
+        CLAIM.check(document, document.data, "")
+    if document.data.get("claim") != SPEC:
         raise document.error(f"'claim' must be {SPEC}.", "", "claim", f"Write `claim = {SPEC}` in the first line.")
-    name = document.string(data, "id", "")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}", name):
-        raise document.error(f"'{name}' cannot be a claim's id.", "", "id", "Use letters, digits and hyphens.")
+    texts = CLAIM.read(document, document.data, "")
     needs, figure, environments = _needs(document), _figure(document), _environments(document)
-    published, fair = (
-        _setting(document, table, figure, needs.missing, measured=measured) for table in ("published", "fair")
-    )
+    published, fair = (_setting(document, table, figure, needs.missing, measured=measured) for table in SIDE)
+    if published is not None and fair is not None and not measured:
+        _check_restated(document, published, fair)
     for table, setting in (("published", published), ("fair", fair)):
         for which, side in setting.sides.items() if setting is not None else ():
             _check_environment(document, side, f"{table}.{which}", environments)
     return Claim(
-        id=name,
-        title=document.string(data, "title", ""),
+        **texts,
         figure=figure,
         origin=_origin(document),
-        workload=document.string(data, "workload", "").strip(),
-        timed=document.string(data, "timed", "").strip(),
         needs=needs,
         published=published,
         fair=fair,
-        traps=_texts(document, data, "traps", ""),
-        drifts=tuple(_drift(document, entry) for entry in _entries(document, "drift")),
+        drifts=tuple(Drift(**DRIFT.read(document, entry, "drift")) for entry in _drifts(document)),
         conditions=load_conditions(document, figure.sides, measured=published is not None or fair is not None),
         path=document.path,
         environments=environments,
@@ -102,7 +133,7 @@ def load_claim(path: Path | str, *, measured: bool = False) -> Claim:
 def _environments(document: Document) -> dict[str, tuple[str, ...]]:
     """The requirements of each environment that the claim needs."""
     table = document.table("environments")
-    found = {name: _texts(document, table, name, "environments") for name in table}
+    found = {name: Texts(name).read(document, table, "environments") for name in table}
     for name, requirements in found.items():
         if not NAMES.fullmatch(name) or not requirements:
             cure = 'Write a name and its packages: older = ["diffrax==0.6.0"].'
@@ -123,56 +154,32 @@ def _check_environment(document: Document, side: Side, place: str, known: Mappin
 
 def _figure(document: Document) -> Figure:
     data = document.table("figure", required=True)
-    document.known_keys(data, FIGURE_KEYS, "figure")
-    quantity = document.string(data, "quantity", "figure")
-    if quantity not in QUANTITIES:
-        raise document.error(f"'{quantity}' is nothing to claim.", "figure", "quantity", _one_of(QUANTITIES))
+    values = FIGURE.read(document, data, "figure")
     figures = [key for key in ("ratio", "within") if key in data]
-    if data.get("kind") == NO_FIGURE:
+    if values["kind"] == NO_FIGURE:
         if figures:
             raise document.error("kind 'none' is for a text without a figure.", "figure", figures[0])
     elif len(figures) != 1:
         cure = "A claim says that one side is `ratio` times faster, or that both are equal `within` a factor."
         raise document.error("[figure] needs exactly one of 'ratio' and 'within'.", "figure", "ratio", cure)
-    ratio, most, within, factor = (_ratio(document, data, key) for key in ("ratio", "most", "within", "factor"))
-    if most is not None and (ratio is None or most < ratio):
+    against, factor = values.pop("against"), values.pop("factor")
+    figure = Figure(**values, against_later=bool(against), factor=factor or FACTOR)
+    if figure.most is not None and (figure.ratio is None or figure.most < figure.ratio):
         raise document.error("'most' is the upper end of a range that 'ratio' begins.", "figure", "most")
-    kind = _kind(document, data, most, within)
-    digits = _number(document, data, "digits", "figure") if "digits" in data else None
-    if digits is not None and not 0 < digits < 16:
-        raise document.error(f"'digits' is {digits:g}; doubles have up to 15.", "figure", "digits")
-    derived = data.get("derived", False)
-    if not isinstance(derived, bool):
-        cure = "Write `derived = true` where the ratio was formed here from two figures of the source."
-        raise document.error("'derived' must be true or false.", "figure", "derived", cure)
-    against = document.string(data, "against", "figure", "")
-    if against and (against != AGAINST or quantity not in LATER):
+    if against and figure.quantity not in LATER:
         cure = f"The first call of a cell may be compared with its later ones: {', '.join(LATER)} against '{AGAINST}'."
-        raise document.error(f"{quantity} cannot be claimed against '{against}'.", "figure", "against", cure)
-    return Figure(
-        says=document.string(data, "says", "figure"),
-        quantity=quantity,
-        ratio=ratio,
-        most=most,
-        within=within,
-        slow=document.string(data, "slow", "figure", ""),
-        fast=document.string(data, "fast", "figure", ""),
-        against_later=bool(against),
-        kind=kind,
-        factor=factor or FACTOR,
-        digits=digits,
-        derived=derived,
-    )
+        told = f"{figure.quantity} cannot be claimed against '{against}'."
+        raise document.error(told, "figure", "against", cure)
+    _check_kind(document, figure, has_factor=factor is not None)
+    return figure
 
 
-def _kind(document: Document, data: dict[str, Any], most: float | None, within: float | None) -> str:
-    kind = document.string(data, "kind", "figure", RATIO)
-    if kind not in KINDS:
-        raise document.error(f"unknown kind of figure '{kind}'.", "figure", "kind", _one_of(KINDS))
-    if kind != RATIO and within is not None:
+def _check_kind(document: Document, figure: Figure, *, has_factor: bool) -> None:
+    kind, most = figure.kind, figure.most
+    if kind != RATIO and figure.within is not None:
         cure = "Leave out 'kind', or claim a 'ratio'."
         raise document.error(f"two equally fast sides are not a figure of kind '{kind}'.", "figure", "kind", cure)
-    if kind == DIRECTION and (data.get("ratio") != 1 or "factor" in data):
+    if kind == DIRECTION and (figure.ratio != 1 or has_factor):
         cure = "Write `ratio = 1` and no 'factor', or claim the ratio."
         raise document.error("a direction names no figure: only which side is ahead.", "figure", "kind", cure)
     if kind in (AT_LEAST, UP_TO, DIRECTION) and most is not None:
@@ -180,47 +187,20 @@ def _kind(document: Document, data: dict[str, Any], most: float | None, within: 
         raise document.error(f"'most' ends a range; kind '{kind}' has none.", "figure", "most", cure)
     if kind == PROBLEMS and most is None:
         raise document.error("a range over problems has two ends.", "figure", "kind", "Add 'most', or claim a ratio.")
-    return kind
-
-
-def _ratio(document: Document, data: Mapping[str, Any], key: str) -> float | None:
-    if key not in data:
-        return None
-    value = _number(document, data, key, "figure")
-    if not 1 <= value <= _LARGEST_RATIO:
-        cure = "Write it as slow over fast; the fast side is the one that is claimed to win."
-        raise document.error(f"'{key}' is {value:g}; a claimed ratio lies between 1 and 1e9.", "figure", key, cure)
-    return value
 
 
 def _origin(document: Document) -> Origin:
     data = document.table("source", required=True)
-    document.known_keys(data, SOURCE_KEYS, "source")
+    SOURCE.check(document, data, "source")
     read = data.get("read")
     if not isinstance(read, date):
-        raise document.error(
-            "'read' must be the date on which the figure was read.", "source", "read", "As 2026-06-30."
-        )
-    citation, url, version = (document.string(data, key, "source") for key in ("citation", "url", "version"))
-    if not re.match(r"https?://[^\s/]+\.[^\s/]+", url):
-        cure = "Write the address at which it can be read, from https:// on."
-        raise document.error(f"'{url}' does not identify the source.", "source", "url", cure)
-    if not re.search(r"\d", version):
-        cure = "Name what stays: a commit, a release, the number of an issue or article."
-        raise document.error(f"'{version}' does not identify the version of the source.", "source", "version", cure)
-    return Origin(citation, url, version, read)
+        told = "'read' must be the date on which the figure was read."
+        raise document.error(told, "source", "read", "As 2026-06-30.")
+    return Origin(**SOURCE.read(document, data, "source"), read=read)
 
 
 def _needs(document: Document) -> Needs:
-    data = document.table("needs", required=True)
-    document.known_keys(data, NEEDS_KEYS, "needs")
-    device = document.string(data, "device", "needs", "cpu")
-    if device not in DEVICES:
-        raise document.error(f"unknown device '{device}'.", "needs", "device", _one_of(DEVICES))
-    minutes, memory_gib = (_number(document, data, key, "needs") for key in ("minutes", "memory_gib"))
-    if minutes <= 0 or memory_gib <= 0:
-        raise document.error("'minutes' and 'memory_gib' must be positive.", "needs", "minutes")
-    return Needs(minutes, memory_gib, device, document.string(data, "missing", "needs", ""))
+    return Needs(**NEEDS.read(document, document.table("needs", required=True), "needs"))
 
 
 def _setting(document: Document, table: str, figure: Figure, missing: str, *, measured: bool) -> Setting | None:
@@ -235,8 +215,9 @@ def _setting(document: Document, table: str, figure: Figure, missing: str, *, me
         cure = "Add it, or name the obstacle to testing the claim under 'missing' in [needs]."
         raise document.error(f"the table [{table}] is missing.", "", table, cure)
     data = document.table(table)
-    document.known_keys(data, (*SETTING_KEYS, *names), table)
-    problem = document.string(data, "problem", table)
+    again = [Key(TABLE, {})] if table == "fair" else []
+    values = Table(*SETTING, *(Key(name, {}) for name in names), *again).read(document, data, table)
+    problem = values["problem"]
     if problem not in catalog.names():
         raise document.error(f"no problem '{problem}' in the catalog.", table, "problem", "See `list problems`.")
     changes = data.get("set", {})
@@ -250,10 +231,22 @@ def _setting(document: Document, table: str, figure: Figure, missing: str, *, me
         cure = "Two workloads cannot be compared, nor two tolerances of one cell."
         raise document.error(f"both sides of [{table}] are the same cell.", f"{table}.slow", "adapter", cure)
     return Setting(
-        workload=Workload(problem, changes, document.string(data, "note", table, "")),
+        workload=Workload(problem, changes, values["note"]),
         sides=sides,
-        notes=_texts(document, data, "notes", table),
+        notes=values["notes"],
+        conditions=load_fair_conditions(document, data, table),
     )
+
+
+def _check_restated(document: Document, published: Setting, fair: Setting) -> None:
+    """A fair setting with another workload compares it with the source's."""
+    stated = {condition.name for condition in fair.conditions.each}
+    for name in published.elsewhere(fair):
+        if name not in stated:
+            place = f"fair.{TABLE}"
+            cure = f'Write [{place}] with `{name} = {{ mark = "differs", source = "…", ours = "…", … }}`.'
+            told = f"[fair] has another '{name}' than [published], and does not compare it with the source's."
+            raise document.error(told, "fair", "set", cure)
 
 
 def _side(document: Document, setting: Mapping[str, Any], table: str, name: str) -> Side:
@@ -262,21 +255,7 @@ def _side(document: Document, setting: Mapping[str, Any], table: str, name: str)
         raise document.error(
             f"[{table}] is missing the table '{name}'.", table, cure=f"Add [{place}] with adapter, method, …"
         )
-    document.known_keys(data, SIDE_KEYS, place)
-    # A source took one way, whatever its library recommends.
-    adapter = document.string(data, "adapter", place)
-    default = "" if table == "fair" else None
-    method, sensitivity, mode = (document.string(data, key, place, default) for key in SIDE_KEYS[1:4])
-    rtol, atol = (_number(document, data, key, place) if key in data else None for key in ("rtol", "atol"))
-    for key, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None and not 0 < value < 1:
-            raise document.error(f"'{key}' must lie between 0 and 1.", place, key)
-    precision = document.string(data, "precision", place, "float64")
-    saving = document.string(data, "saving", place, DEFAULT_SAVING)
-    device = document.string(data, "device", place, "cpu")
-    note = document.string(data, "note", place, "")
-    stands_for = document.string(data, "stands_for", place, "")
-    return Side(adapter, method, sensitivity, mode, precision, rtol, atol, note, stands_for, saving, device)
+    return Side(**SIDE[table].read(document, data, place))
 
 
 def _check_side(document: Document, side: Side, place: str) -> None:
@@ -300,31 +279,11 @@ def _check_side(document: Document, side: Side, place: str) -> None:
             )
 
 
-def _drift(document: Document, data: Mapping[str, Any]) -> Drift:
-    document.known_keys(dict(data), DRIFT_KEYS, "drift")
-    where, quotes, source_says = (document.string(dict(data), key, "drift") for key in DRIFT_KEYS)
-    return Drift(where, quotes, source_says)
-
-
-def _entries(document: Document, name: str) -> list[dict[str, Any]]:
-    found = document.data.get(name, [])
+def _drifts(document: Document) -> list[dict[str, Any]]:
+    found = document.data.get("drift", [])
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-        raise document.error(f"'{name}' must be written as [[{name}]] tables.", "", name)
+        raise document.error("'drift' must be written as [[drift]] tables.", "", "drift")
     return found
-
-
-def _texts(document: Document, data: Mapping[str, Any], key: str, table: str) -> tuple[str, ...]:
-    found = data.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(entry, str) and entry.strip() for entry in found):
-        raise document.error(f"'{key}' must be a list of sentences.", table, key)
-    return tuple(" ".join(entry.split()) for entry in found)
-
-
-def _number(document: Document, data: Mapping[str, Any], key: str, table: str) -> float:
-    value = data.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise document.error(f"'{key}' must be a number.", table, key)
-    return float(value)
 
 
 def _one_of(names: tuple[str, ...]) -> str:

@@ -27,7 +27,7 @@ class Ruling(StrEnum):
     REVERSED = "reversed"
     UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable here"
-    OUTDATED = "not measured since its conditions changed"
+    OUTDATED = "out of date"
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,10 @@ def unless_conditions(finding: Finding, conditions: Conditions, judgement: Judge
     The source's ratio may be larger than ours by the factor of the conditions that make ours smaller, and the other way
     round. A ruling stands if ``again`` rules the same over that whole range; a factor that nobody measured has no end.
     """
+    if finding.ruling is Ruling.UNDECIDED and finding.more_processes and conditions.decide_nothing:
+        causes = ", ".join(item.title for item in conditions.each if math.inf in (item.larger, item.smaller))
+        told = f"{finding.reason}; more processes would not decide: the effect of {causes} is unknown"
+        return dataclasses.replace(finding, reason=told, more_processes=None)
     if finding.ruling in (Ruling.UNDECIDED, Ruling.NOT_TESTABLE, Ruling.OUTDATED):
         return finding
     wider = {"larger": (conditions.larger, 1.0), "smaller": (1.0, conditions.smaller)}
@@ -166,7 +170,8 @@ def claimed_words(figure: Figure) -> str:
 
 
 _BEFORE = {
-    AT_LEAST: "more than ", UP_TO: "up to ", "median": "a median of ", "mean": "a mean of ", "sizes": "over all sizes ",
+    AT_LEAST: "more than ", UP_TO: "up to ", "median": "a median of ", "mean": "a mean of ",
+    "sizes": "at all sizes more than ",
 }  # fmt: skip
 
 
@@ -194,7 +199,8 @@ def _without_the_claimed_winner(figure: Figure, same: bool, ratio: Ratio, words:
         told = f"{measured_words(words, ratio)}, the same within {100 * Rule.band:g} %; {claimed}"
         return Finding(Ruling.SMALLER, told, ratio)
     turned = dataclasses.replace(words, slow=words.fast, fast=words.slow)
-    told = f"{measured_words(turned, ratio.inverse)}; {claimed} the other way round"
+    size = "" if figure.kind == DIRECTION else f": {claimed_words(figure)}"
+    told = f"{measured_words(turned, ratio.inverse)}; the opposite is claimed{size}"
     return Finding(Ruling.REVERSED, told, ratio)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
@@ -25,10 +24,6 @@ from sciml_bench.published_claims.workloads import Written
 from sciml_bench.record.task import AT, GRADIENT, Cell, Point
 from sciml_bench.spec.document import Document
 from sciml_bench.stats.problem_resampling import FEWEST
-
-if TYPE_CHECKING:
-    pass
-
 
 FIRST_TARGETS = (
     "C14", "C05", "C06", "C01", "C03", "C08", "C13", "C15", "C26", "C28", "C32",

@@ -54,8 +54,15 @@ class Scores(TypedDict, total=False):
     gradient_norm: float | None
 
 
-Drifts = dict[str, dict[str, float | None]]
-"""Of each invariant its value at t0, ``initial``, and its largest change over the saved times, ``drift``."""
+class InvariantDrift(TypedDict):
+    """An invariant's value at t0, and its largest change over the saved times."""
+
+    initial: float | None
+    drift: float | None
+
+
+Drifts = dict[str, InvariantDrift]
+"""The drift of each invariant."""
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class Record(Measurement, Placement):
         if not isinstance(data, dict):
             raise ValueError("not a record: not a JSON object")
         if unsealed(data, text.encode() if isinstance(text, str) else text) is False:
-            raise ValueError("its checksum is another one: it was changed after it was written")
+            raise ValueError("its checksum does not match: it was changed after it was written")
         return cls.from_dict(data)
 
 

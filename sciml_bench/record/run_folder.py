@@ -91,7 +91,7 @@ class Run:
     def open(cls, folder: Path) -> Run:
         """An existing run, to read. :class:`StoreError` when the folder is none, or its name cannot be printed."""
         if not folder.is_dir():
-            raise StoreError(f"no run folder {folder}. `sciml-bench list runs` shows those there are.")
+            raise StoreError(f"no run '{folder}'; see `sciml-bench list runs`")
         if not (folder / PLAN).is_file():
             raise StoreError(f"{folder} is not a run: it has no {PLAN}. Give the folder that a run was written to.")
         if not folder.name.isprintable():

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from sciml_bench.errors import StoreError
-from sciml_bench.references.certificate import GRADIENT_DIGITS, SEED, Computation, compute
+from sciml_bench.references.computation import Computation, compute
 from sciml_bench.references.confirmation.agreement import (
     COMPARE_BITS,
     FULLY,
@@ -30,6 +30,7 @@ from sciml_bench.references.engine.dynamics import FloatArray
 from sciml_bench.references.engine.numbers import precision
 from sciml_bench.references.engine.trajectory import Settings
 from sciml_bench.references.failures import ReferenceFailure
+from sciml_bench.references.gradient_certificate import GRADIENT_DIGITS, SEED
 from sciml_bench.references.progress import Say, Watch
 from sciml_bench.references.published_digits import Agreement, compare_published
 from sciml_bench.references.store import StoredReference

@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from sciml_bench.references.attempts import opening_settings
-from sciml_bench.references.certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS
 from sciml_bench.references.double_precision import EvaluationLimit, emitted_numpy, integrate
 from sciml_bench.references.engine.case import Case
 from sciml_bench.references.engine.dynamics import Dynamics
 from sciml_bench.references.engine.newton_matrix import DENSE_UNKNOWNS, bandwidth
 from sciml_bench.references.failures import ReferenceFailure
+from sciml_bench.references.gradient_certificate import RANDOM_DIRECTIONS, SINGLE_DIRECTIONS
 
 #: Seconds of one operation on balls, of one term of a product of their matrices, of bringing one number from balls to
 #: doubles and back, and of one multiplication in doubles.

@@ -13,7 +13,7 @@ from typing import Any
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.tables.formatting import wrapped
 from sciml_bench.published_claims.claim import Claim, Setting
-from sciml_bench.published_claims.conditions import UNKNOWN_FACTOR, Mark
+from sciml_bench.published_claims.conditions import UNKNOWN_FACTOR, Mark, counted_words
 from sciml_bench.published_claims.judging import Judged, untested
 from sciml_bench.published_claims.ruling import Finding, claimed_words, rounded
 from sciml_bench.published_claims.selection import needed
@@ -69,7 +69,7 @@ def conditions_text(judged: Judged) -> str:
     if conditions.marked(Mark.NOT_MEASURED):
         return "not measured"
     differing, unknown = (len(conditions.marked(mark)) for mark in (Mark.DIFFERS, Mark.UNKNOWN))
-    return f"{setting_text(judged)}: {differing} differ, {unknown} unknown"
+    return f"{setting_text(judged)}: {counted_words(differing, 'differ')}, {unknown} unknown"
 
 
 def distance_text(judged: Judged) -> str:
@@ -155,6 +155,7 @@ def ruling_document(judged: Judged) -> dict[str, Any]:
         "conditions": {
             "setting": None if claim.conditions.marked(Mark.NOT_MEASURED) else claim.conditions.setting,
             "each": [_plain(dataclasses.asdict(item)) for item in claim.conditions.each],
+            "when_fair": [_plain(dataclasses.asdict(item)) for item in claim.fair_conditions.each],
         },
         "profile": judged.profile or None,
         "run": None if judged.folder is None else str(judged.folder),
@@ -352,8 +353,11 @@ def _setting_lines(heading: str, setting: Setting) -> Iterator[str]:
     for name, side in setting.sides.items():
         at = "" if side.rtol is None else f", rtol {side.rtol:g}, atol {side.atol or side.rtol:g}"
         yield f"  {name}: {side.words}{at}{f' ({side.note})' if side.note else ''}"
-    for note in setting.notes:
-        yield from (f"  {line}" for line in wrapped(note, _WIDTH - 2))
+    for line in (
+        *setting.notes,
+        *(f"{item.title} ({item.standing}): {item.words}" for item in setting.conditions.each),
+    ):
+        yield from (f"  {part}" for part in wrapped(line, _WIDTH - 2))
 
 
 def _value_text(value: object) -> str:

@@ -78,7 +78,7 @@ def path(name: str) -> Path:
     if name not in paths():
         close = get_close_matches(name, paths(), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "see `sciml-bench list problems`"
-        raise UsageError(f"no problem '{name}' in the catalog; {hint}")
+        raise UsageError(f"unknown problem '{name}'; {hint}")
     return paths()[name]
 
 
@@ -93,6 +93,32 @@ def load(name: str) -> Problem:
     from sciml_bench.spec.load import load_problem
 
     return load_problem(path(name))
+
+
+def is_file(name: Path | str) -> bool:
+    """Return whether this is the path of a problem file, and not the name of a problem."""
+    return Path(name).suffix == ".toml" or Path(name).is_file()
+
+
+def given_path(name: Path | str) -> Path:
+    """The problem file of this path, or the file of the problem of this name.
+
+    Raises:
+        UsageError: no problem has this name.
+    """
+    return Path(name) if is_file(name) else path(str(name))
+
+
+def given(name: Path | str) -> Problem:
+    """The differential equation of a problem file, or of a name of the catalog.
+
+    Raises:
+        UsageError: the name is unknown, or of a model of the conventional track.
+        ProblemError: the file is wrong.
+    """
+    from sciml_bench.spec.load import load_problem
+
+    return load_problem(Path(name)) if is_file(name) else load(str(name))
 
 
 def header(name: str) -> Header:

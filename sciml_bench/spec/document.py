@@ -50,7 +50,7 @@ class Document:
                 raise ProblemError(f"a key has more than {MOST_DOTS} dots.", where=path, line=place)
         try:
             return cls(path, text, tomllib.loads(text, parse_float=Decimal))
-        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError, ArithmeticError) as error:
             line = re.search(r"at line (\d+)", str(error))
             # Python's message names one of its settings.
             is_long = "for integer string conversion" in str(error)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sciml_bench.spec.language.operators import Node
+if TYPE_CHECKING:
+    from sciml_bench.spec.language.operators import Node
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -15,18 +14,16 @@ from typing import Any
 import sympy
 
 from sciml_bench.record.task import CONVENTIONAL
-from sciml_bench.record.text import printable
 from sciml_bench.spec.batch import Batch
 from sciml_bench.spec.discontinuities.switching import with_switches
 from sciml_bench.spec.document import Document
 from sciml_bench.spec.given import Given
-from sciml_bench.spec.keys import A_NUMBER, TEXT, Choice, Key, Table, Whole, number_key
+from sciml_bench.spec.keys import A_NUMBER, Choice, Key, Table, Whole, number_key
 from sciml_bench.spec.language.dependence import depends_on_theta
 from sciml_bench.spec.language.expression import Typed, number
 from sciml_bench.spec.language.functions import operators
 from sciml_bench.spec.language.matrix import Matrices
 from sciml_bench.spec.language.operators import Node
-from sciml_bench.spec.literature import Source
 from sciml_bench.spec.model import Problem, symbol
 from sciml_bench.spec.network import Network
 from sciml_bench.spec.quantities import Parameter
@@ -47,6 +44,7 @@ from sciml_bench.spec.tables.equations import (
 )
 from sciml_bench.spec.tables.events import frozen_after_end, load_events, refuse_saved_events
 from sciml_bench.spec.tables.fit import loss_of
+from sciml_bench.spec.tables.identity import load_identity
 from sciml_bench.spec.tables.latent import checked, load_encoding, load_given
 from sciml_bench.spec.tables.loss import load_loss
 from sciml_bench.spec.tables.networks import load_networks
@@ -56,7 +54,6 @@ from sciml_bench.spec.tables.training import load_training
 
 SPEC = 1
 SUITES = ("stiff", "nonstiff", "pde", "neural", "events", "dae")
-TIERS = ("smoke", "quick", "standard", "rigorous", "heavy")
 TOP_KEYS = (
     "spec", "name", "title", "suite", "tags", "tier", "heavy", "description", "source", "time", "constants",
     "parameters", "grids", "networks", "data", "encoding", "conditions", "control", "states", "definitions",
@@ -64,7 +61,6 @@ TOP_KEYS = (
     "batch", "training", "published", "published_gradient",
 )  # fmt: skip
 MAX_SAVED_TIMES = 10_000
-SOURCE = Table(Key("citation", TEXT), Key("url", TEXT), Key("note", TEXT))
 SAVE = Table(
     Key("spacing", {"enum": ["linear", "log"]}), number_key("first"), Whole("count", 2, MAX_SAVED_TIMES),
     Key("times", {"type": "array", "items": A_NUMBER, "minItems": 1}),
@@ -74,9 +70,6 @@ TIME = Table(
     Key("breakpoints", {"type": "array", "items": A_NUMBER}),
 )  # fmt: skip
 SUITE = Choice("suite", SUITES, "suite", "nonstiff")
-TIER = Choice("tier", TIERS, "tier", "standard")
-NAMED = "[a-z0-9][a-z0-9-]{0,60}"
-"""The form of a problem's name."""
 _MATHEMATICAL = (
     "spec", "time", "constants", "parameters", "grids", "networks", "encoding", "control", "states", "definitions",
     "equations", "loss", "observables", "events", "algebraic",
@@ -97,7 +90,7 @@ def load_problem(path: Path | str) -> Problem:
     document.known_keys(document.data, TOP_KEYS, "")
     if document.data.get("spec") != SPEC:
         raise document.error(f"'spec' must be {SPEC}.", "", "spec", f"Write `spec = {SPEC}` in the first line.")
-    name, suite, tier = _identity(document)
+    identity, suite = load_identity(document), SUITE.read(document, document.data, "")
     constants, numbers = load_constants(reader)
     matrices = Matrices(numbers)
     parameters = load_parameters(reader)
@@ -153,9 +146,7 @@ def load_problem(path: Path | str) -> Problem:
     batch = load_batch(reader, states, given, driven=bool(motions))
     given += drawn(reader, motions, batch.size)
     problem = Problem(
-        name=name, title=document.string(document.data, "title", ""), suite=suite, tier=tier,
-        tags=_tags(document), description=document.string(document.data, "description", "", "").strip(),
-        source=_source(document), t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
+        **identity, suite=suite, t0=t0, t1=t1, save_times=save_times, breakpoints=breakpoints, grids=grids,
         constants=constants, matrices=matrices.constants, parameters=parameters, states=states,
         definitions=definitions + algebraic.definitions,
         equations=equations, implicit=implicit, invariants=invariants, exact=exact, loss=loss,
@@ -180,26 +171,6 @@ def _with_published(reader: Reader, problem: Problem) -> Problem:
         published=load_published(reader, problem),
         published_gradients=load_published_gradients(reader, problem),
     )
-
-
-def _identity(document: Document) -> tuple[str, str, str]:
-    name = document.string(document.data, "name", "")
-    if not re.fullmatch(NAMED, name):
-        raise document.error(f"'{name}' cannot be a problem's name.", "", "name", "Use a-z, 0-9 and hyphens.")
-    return name, SUITE.read(document, document.data, ""), TIER.read(document, document.data, "")
-
-
-def _tags(document: Document) -> tuple[str, ...]:
-    tags = document.data.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise document.error("'tags' must be a list of strings.", "", "tags")
-    return tuple(map(printable, tags))
-
-
-def _source(document: Document) -> Source:
-    data = document.table("source")
-    SOURCE.check(document, data, "source")
-    return Source(*(document.string(data, key, "source", "") for key in SOURCE.names))
 
 
 def _time(reader: Reader, parameters: Sequence[Parameter]) -> tuple[Node, Node, tuple[Node, ...], tuple[Node, ...]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXT, TEXTS, Schema
-from sciml_bench.spec.load import NAMED, SOURCE, SPEC, SUITE, TIER, TIME, TOP_KEYS
+from sciml_bench.spec.keys import A_NUMBER, EXPRESSION, NUMBERS, TEXT, Schema
+from sciml_bench.spec.load import SPEC, SUITE, TIME, TOP_KEYS
 from sciml_bench.spec.tables.algebraic import ALGEBRAIC
 from sciml_bench.spec.tables.batch import BATCH
 from sciml_bench.spec.tables.conditions import CONDITIONS
 from sciml_bench.spec.tables.control import CONTROL
 from sciml_bench.spec.tables.declarations import GRID, PARAMETER, STATE
 from sciml_bench.spec.tables.events import EVENT
+from sciml_bench.spec.tables.identity import IDENTITY
 from sciml_bench.spec.tables.latent import DATA
 from sciml_bench.spec.tables.loss import LOSS
 from sciml_bench.spec.tables.measurements import MEASUREMENTS
@@ -24,11 +25,8 @@ def problem_schema() -> Schema:
     either = [{"required": ["data", "times"]}, {"required": ["brownian"]}]
     known: dict[str, Schema] = {
         "spec": {"const": SPEC},
-        "name": {"type": "string", "pattern": f"^{NAMED}$"},
+        **IDENTITY.schema["properties"],
         "suite": SUITE.schema,
-        "tier": TIER.schema,
-        "tags": TEXTS,
-        "source": SOURCE.schema,
         "time": TIME.schema,
         "constants": _each({"anyOf": [NUMBERS, _rows_of(A_NUMBER)]}),
         "parameters": _each({"anyOf": [NUMBERS, PARAMETER.schema]}),

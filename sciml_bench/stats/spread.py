@@ -18,42 +18,6 @@ class Spread:
     maximum: float
 
 
-@dataclass(frozen=True)
-class Iterations:
-    """The iterations of one process, reduced: how many, their median in the unit of the input, and how they vary.
-
-    ``variation`` is their coefficient of variation (standard deviation over mean); ``None`` for a single iteration.
-    """
-
-    count: int
-    median: float
-    variation: float | None
-
-
-def iterations(samples: Sequence[float]) -> Iterations | None:
-    """Reduce the iterations of one process; ``None`` without samples.
-
-    Raises:
-        ValueError: a sample is negative or not finite, so it is not a duration.
-    """
-    middle = process_median(samples)
-    return None if middle is None else Iterations(len(samples), middle, variation(samples))
-
-
-def variation(values: Sequence[float]) -> float | None:
-    """The coefficient of variation: standard deviation (n − 1) over mean; ``None`` for fewer than two values.
-
-    The values are durations; when all of them are 0, so is their variation.
-    """
-    if len(values) < 2:
-        return None
-    mean = math.fsum(values) / len(values)
-    if mean == 0:
-        return 0.0
-    # A distance is scaled inside, so that the squares of very long or short times neither overflow nor vanish.
-    return math.dist(values, [mean] * len(values)) / math.sqrt(len(values) - 1) / mean
-
-
 def process_median(samples: Sequence[float]) -> float | None:
     """The median of the iterations of one process; ``None`` without samples.
 

@@ -88,6 +88,10 @@ class _Findings:
     def add(self, rule: str, line: int | None, label: str, found: str) -> None:
         self.breaches.append(Breach(edition().rules[rule], line, label, found))
 
+    def add_all(self, rule: str, line: Line, found: Iterable[str]) -> None:
+        for item in found:
+            self.add(rule, line.number, line.label, item)
+
     def look_at(self, line: Line) -> Record | None:
         """Judge one line alone; its record, if it is one."""
         if line.refused is not None:
@@ -101,8 +105,7 @@ class _Findings:
         try:
             seen = whole_run.Seen.of(line.number, record)
             for rule, check in records.CHECKS.items():
-                for found in check(record, self.intent):
-                    self.add(rule, line.number, line.label, found)
+                self.add_all(rule, line, check(record, self.intent))
             self._look_at_truth(line, record)
             times = times_of(record)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -130,15 +133,14 @@ class _Findings:
     def look_at_run(self) -> None:
         """Judge the records together."""
         for line, changed in self.changed.items():
-            self.add("changed", line, changed.label, f"its checksum is another one, {changed.against(self.times)}")
+            self.add("changed", line, changed.label, f"its checksum does not match, {changed.against(self.times)}")
         labels = {item.line: item.label for item in self.seen}
         for rule, check in whole_run.CHECKS.items():
             for line, found in check(self.seen, self.intent):
                 self.add(rule, line, "" if line is None else labels[line], found)
 
     def _look_at_truth(self, line: Line, record: Record) -> None:
-        for found in truth.accuracy(record, self.intent):
-            self.add("accuracy", line.number, line.label, found)
+        self.add_all("accuracy", line, truth.accuracy(record, self.intent))
         if not record.points:
             return
         known = self.known(record.cell.problem)
@@ -146,14 +148,12 @@ class _Findings:
             self.unchecked["scores", known] += 1
             self.unchecked["catalog", known] += 1
             return
-        for found in truth.catalog(record, self.intent, known):
-            self.add("catalog", line.number, line.label, found)
+        self.add_all("catalog", line, truth.catalog(record, self.intent, known))
         reason = truth.recomputable(record, known)
         if reason:
             self.unchecked["scores", reason] += 1
         if record.spec_hash == known.spec_hash:
-            for found in truth.scores(record, self.intent, known):
-                self.add("scores", line.number, line.label, found)
+            self.add_all("scores", line, truth.scores(record, self.intent, known))
 
 
 def verify(

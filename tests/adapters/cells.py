@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import FloatArray, Program
+from sciml_bench.adapters.program import FloatArray, Program
 from sciml_bench.emit import source
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point, Sampling, Task
@@ -112,8 +112,13 @@ def robertson_errors(cell: Cell, rtol: float, atol: float = 1e-7) -> list[float]
 
 def steady_traces(problem: str, cell: Cell, rtols: tuple[float, ...]) -> list[int]:
     """Trace counts after a gradient and a solve at each tolerance, with different parameters every time."""
-    theta = np.array(catalog.load(problem).numbers().theta)
     program = build(catalog_task(problem, cell.adapter, cell.method, cell.sensitivity, cell.mode, cell.precision))
+    return traces_of(program, problem, rtols)
+
+
+def traces_of(program: Program, problem: str, rtols: tuple[float, ...]) -> list[int]:
+    """:func:`steady_traces` of a program."""
+    theta = np.array(catalog.load(problem).numbers().theta)
     counts: list[int] = []
     for index, rtol in enumerate(rtols):
         inputs = program.prepare((1 + 0.01 * index) * theta, Point(rtol, rtol))

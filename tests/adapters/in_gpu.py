@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import build, source_task
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import check_blocking, gradient_call, solve_call, timed

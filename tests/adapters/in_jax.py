@@ -21,6 +21,7 @@ from adapters.cells import (
     robertson_errors,
     source_task,
     steady_traces,
+    traces_of,
 )
 
 from sciml_bench.adapters.diffrax import ADAPTER
@@ -49,15 +50,15 @@ def cell(method: str, sensitivity: str = "checkpointed", precision: str = "float
     return Cell("any", "diffrax", method, sensitivity, "compiled", precision)
 
 
-def phases() -> list[str]:
-    """Names of the phases that JAX tells of after one solve and one gradient."""
+def traces() -> dict[str, Any]:
+    """Trace counts over tolerances, and names of the phases that JAX tells of after solves and gradients."""
+    rtols = (1e-4, 1e-6, 1e-8)
     program = build(catalog_task("lotka-volterra", "diffrax", "tsit5", "checkpointed", "compiled"))
-    inputs = program.prepare(np.array([1.5, 1.0, 3.0, 1.0]), Point(1e-6, 1e-6))
-    program.synchronise(program.gradient(inputs))
-    program.synchronise(program.solve(inputs))
+    counts = traces_of(program, "lotka-volterra", rtols)
     told = program.phases_ns()
     assert all(ns > 0 for ns in told.values())
-    return sorted(told)
+    backsolve = steady_traces("lotka-volterra", cell("tsit5", "backsolve"), rtols)
+    return {"traces": {"checkpointed": counts, "backsolve": backsolve}, "phases": sorted(told)}
 
 
 NOISY = """
@@ -90,7 +91,7 @@ STEEP = TIME_DEPENDENT.replace("p[0]*t**3", "-1e4*p[0]*(y[0] - jnp.cos(t))")
 
 
 def bounds() -> dict[str, list[float]]:
-    """Steps and gradients at p of 0.1, 1 and 0.1 again, each by a fresh program and by one that has 0.1 behind it."""
+    """Steps and gradients at p of 0.1, 1 and 0.1 again, by one program, and at 1 forward."""
     task = source_task(STEEP, one_state(), cell("tsit5"))
 
     def taken(program: Any, p: float) -> list[float]:
@@ -100,7 +101,6 @@ def bounds() -> dict[str, list[float]]:
     used = build(task)
     return {
         "used": [number for p in (0.1, 1.0, 1.0, 0.1) for number in taken(used, p)],
-        "fresh": taken(build(task), 1.0),
         "forward": taken(build(source_task(STEEP, one_state(), cell("tsit5", "forward"))), 1.0),
     }
 
@@ -111,17 +111,17 @@ def training_bounds() -> dict[str, list[float]]:
     The rate is such that the first step goes up to where more steps are needed than are kept.
     """
     found: dict[str, list[float]] = {}
+    text = STEEP.replace("jnp.sum(ys**2)", "-jnp.sum((ys - 1)**2)")
+    gradients = build(source_task(text, one_state(), cell("tsit5")))
+
+    def slope(p: float) -> float:
+        given = gradients.prepare(np.array([p]), Point(1e-5, 1e-5))
+        return float(gradients.read_gradient(gradients.gradient(given)).gradient[0])
+
     for start in (0.5, 1.0):
         numbers = dataclasses.replace(one_state(), p=(start,))
-        task = source_task(STEEP.replace("jnp.sum(ys**2)", "-jnp.sum((ys - 1)**2)"), numbers, cell("tsit5"))
-        program, gradients = build(task), build(task)
-
-        def slope(p: float, program: Any = gradients) -> float:
-            given = program.prepare(np.array([p]), Point(1e-5, 1e-5))
-            return float(program.read_gradient(program.gradient(given)).gradient[0])
-
         rate = 0.4 / abs(slope(start))
-        trainer = program.trainer(Training("sgd", rate, 3, 1e-5, 1e-5))
+        trainer = build(source_task(text, numbers, cell("tsit5"))).trainer(Training("sgd", rate, 3, 1e-5, 1e-5))
         taken, formula = list[float](), list[float]()
         p = start
         for _ in range(3):
@@ -137,7 +137,7 @@ def training_bounds() -> dict[str, list[float]]:
 
 def findings() -> dict[str, Any]:
     """Everything, by name."""
-    root_finders = ("dopri8", "kvaerno5", "kvaerno5-newton", "kvaerno5-chord")
+    root_finders = ("dopri8", "kvaerno5", "kvaerno5-chord")
     return {
         "methods": {name: outcome(TIME_DEPENDENT, cell(name)) for name in root_finders},
         "blow_up": {name: outcome(BLOW_UP, cell(name)) for name in ("tsit5", "kvaerno5")},
@@ -153,11 +153,7 @@ def findings() -> dict[str, Any]:
         "split": {name: outcome(TWO_PARTS, cell(name), 1e-5) for name in ("kencarp5", "kencarp3-newton")},
         "stochastic": stochastic(),
         "component_errors": robertson_errors(cell("kvaerno5-newton"), 1e-13),
-        "traces": {
-            sensitivity: steady_traces("lotka-volterra", cell("tsit5", sensitivity), (1e-4, 1e-6, 1e-8))
-            for sensitivity in ("checkpointed", "backsolve")
-        },
-        "phases": phases(),
+        **traces(),
         "bounds": bounds(),
         "training_bounds": training_bounds(),
     }

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.cells import build, catalog_task, lotka_volterra_error, robertson_errors, source_task
 from adapters.stone import stone, stone_errors, two_stones
 
-from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.julia import ADAPTER
+from sciml_bench.adapters.program import Program
 from sciml_bench.emit import source
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.sampling import solve_call, timed

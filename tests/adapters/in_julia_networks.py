@@ -19,7 +19,7 @@ from adapters.trainings import findings as training_findings
 from emit import fields_with_networks, networks
 from emit.evaluation import evaluate, sample
 
-from sciml_bench.adapters.julia.program import bench, julia
+from sciml_bench.adapters.julia.program import julia, loaded
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.emit import source
 from sciml_bench.record.outcome import SolverFailure
@@ -71,6 +71,7 @@ def right_hand_sides() -> dict[str, float]:
     cases = {name: catalog.load(name) for name in neural}
     cases = {name: problem for name, problem in cases.items() if not problem.latent}
     cases |= networks.problems(batched=False) | fields_with_networks.problems()
+    bench = loaded("gauss-zygote")
     run, errors = julia.seval(EVALUATED), dict[str, float]()
     for name, problem in cases.items():
         t, y, p = sample(dataclasses.replace(problem, batch=ONE))

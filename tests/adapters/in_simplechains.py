@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from adapters.in_models import task, told
 from stubs.models import SMALL, model
 
-from sciml_bench.adapters.simplechains.program import build
+from sciml_bench.adapters.simplechains.program import SimpleChainsProgram
 from sciml_bench.models import truth
 from sciml_bench.models.emit import source_of
 from sciml_bench.models.model import Model
@@ -38,7 +38,7 @@ def wrong(small: Model, folder: Path) -> dict[str, Any]:
 
 def held(small: Model) -> dict[str, Any]:
     """Outputs of two calls, read after both: what SimpleChains returns lies in memory that it uses again."""
-    program = build(task(small, "simplechains", "compiled", "float64"))
+    program = SimpleChainsProgram(task(small, "simplechains", "compiled", "float64"))
     rows = program.samples.train
     one, other = (
         program.place(program.samples.inputs[part], program.samples.labels[part]) for part in (rows[:3], rows[3:])

@@ -24,7 +24,7 @@ from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.adapters.torchdiffeq import ADAPTER, SEMINORM, failures, tableaus
 from sciml_bench.adapters.torchdiffeq.equation import depends_on_time
 from sciml_bench.adapters.torchdiffeq.networks import as_function
-from sciml_bench.adapters.torchdiffeq.program import build
+from sciml_bench.adapters.torchdiffeq.program import TorchdiffeqProgram
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Point
 
@@ -61,7 +61,7 @@ def cell(method: str, sensitivity: str = "discrete", mode: str = "eager", precis
 
 def counts(method: str) -> list[dict[str, float]]:
     """What two solves of Lotka-Volterra count."""
-    program = build(catalog_task("lotka-volterra", "torchdiffeq", method, "discrete", "eager"))
+    program = TorchdiffeqProgram(catalog_task("lotka-volterra", "torchdiffeq", method, "discrete", "eager"))
     inputs = program.prepare(np.array([1.5, 1.0, 3.0, 1.0]), Point(1e-4, 1e-4))
     return [program.read_solution(program.solve(inputs)).statistics for _ in range(2)]
 
@@ -70,7 +70,7 @@ def backward_counts(sensitivity: str) -> dict[str, float]:
     """What a gradient of a small network counts that is solved over a long time and saved twice."""
     task = catalog_task("small-node", "torchdiffeq", "dopri5", sensitivity, "eager")
     task = dataclasses.replace(task, numbers=dataclasses.replace(task.numbers, save_times=(50.0, 100.0)))
-    program = build(task)
+    program = TorchdiffeqProgram(task)
     output = program.gradient(program.prepare(np.array(task.numbers.theta), Point(1e-5, 1e-5)))
     return program.read_gradient(output).statistics
 

@@ -29,7 +29,7 @@ def program(problem: str, sensitivity: str = "discrete") -> Any:
 def program_of(loaded: Problem, sensitivity: str = "discrete") -> Any:
     """The program of a problem."""
     cell = Cell(loaded.name, "torchdiffeq", "dopri5", sensitivity, "eager")
-    return events.build(source_task(source(loaded, "torch-arrays"), loaded.numbers(), cell))
+    return events.EventProgram(source_task(source(loaded, "torch-arrays"), loaded.numbers(), cell))
 
 
 def thermostat() -> list[float]:

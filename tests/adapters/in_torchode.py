@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from adapters.cells import build, lotka_volterra_error, one_state, outcome, source_task
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.record.outcome import SolverFailure
 from sciml_bench.record.task import Cell, Numbers, Point
 

@@ -13,10 +13,20 @@ TOGETHER = Path(__file__).with_name("in_scripts.py")
 """Runs scripts of one framework in one process."""
 
 
+TIMED = "while len(times) < 20 or (sum(times) < 1 and len(times) < 1000):"
+"""How long a script times its calls, for somebody who waits for it."""
+
+
+def hasty(text: str) -> str:
+    """A script that times one call."""
+    assert TIMED in text
+    return text.replace(TIMED, "while not times:")
+
+
 def error_of(text: str, folder: Path) -> float:
     """Run a script where this package cannot be imported, and return the error that it prints."""
     path = folder / "script.py"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(hasty(text), encoding="utf-8")
     return error_in(run([path], folder))
 
 

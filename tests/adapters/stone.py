@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.record.task import Point
 from sciml_bench.spec import load_problem
 from sciml_bench.spec.model import Problem

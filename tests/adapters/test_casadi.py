@@ -131,7 +131,7 @@ def test_recipes_go_by_size_and_show_the_default():
         ("thermostat", "idas", "adjoint", "eager", 4.5),
         ("integrate-and-fire", "cvodes_bdf", "forward", "compiled", 4.5),
         ("oral-doses", "cvodes_bdf", "forward", "eager", 5.0),
-        ("pk-pd", "cvodes_bdf", "forward", "compiled", 4.0),
+        pytest.param("pk-pd", "cvodes_bdf", "forward", "compiled", 4.0, marks=pytest.mark.slow),
         ("pk-pd", "cvodes_adams", "adjoint", "eager", 4.0),
     ],
 )

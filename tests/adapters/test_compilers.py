@@ -13,6 +13,7 @@ import pytest
 from adapters.cells import one_state, source_task
 from adapters.findings import findings
 from adapters.in_compiler import METHODS, SOURCES
+from cases import others_slow
 from needs import skip_without
 
 from sciml_bench.adapters import registry
@@ -34,7 +35,7 @@ def found(adapter: str, mode: str) -> dict[str, Any]:
         return findings("in_compiler.py", ADAPTER=adapter, MODE=mode, **caches)
 
 
-@pytest.mark.parametrize(("adapter", "mode"), COMPILED)
+@pytest.mark.parametrize(("adapter", "mode"), others_slow(COMPILED, COMPILED[:2]))
 def test_compiling_again_is_counted_and_calling_again_is_not(adapter: str, mode: str):
     gradient, first, second, third, other_shape, again = found(adapter, mode)["traces"]
     assert gradient > 0
@@ -55,7 +56,7 @@ def test_program_that_compiles_nothing_counts_and_tells_nothing():
     [
         ("diffrax", "compiled", {f"gradient_{phase}" for phase in ("trace", "lower", "compile")}),
         ("torchdiffeq", "compiled", {"trace", "lower", "compile"}),
-        ("tensorflow", "xla", {"gradient_trace"}),
+        pytest.param("tensorflow", "xla", {"gradient_trace"}, marks=pytest.mark.slow),
     ],
 )
 def test_phases_of_a_first_gradient_are_told(adapter: str, mode: str, names: set[str]):
@@ -64,7 +65,7 @@ def test_phases_of_a_first_gradient_are_told(adapter: str, mode: str, names: set
     assert {name for name, ns in after.items() if ns > 0} == names
 
 
-@pytest.mark.parametrize(("adapter", "mode"), COMPILED)
+@pytest.mark.parametrize(("adapter", "mode"), others_slow(COMPILED, COMPILED[:2]))
 def test_calls_that_compile_nothing_add_nothing(adapter: str, mode: str):
     first, second, third = found(adapter, mode)["phases"][2:5]
     assert first == second == third

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from sciml_bench.adapters import registry
-from sciml_bench.adapters.base import Gradient, ProblemTraits, Program, Solution
+from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.conformance import cells, check, problems
 from sciml_bench.adapters.conformance.checks import Status, perform
 from sciml_bench.adapters.conformance.suite import case, known_task
-from sciml_bench.adapters.scipy.program import build
+from sciml_bench.adapters.program import Gradient, Program, Solution
+from sciml_bench.adapters.scipy.program import SciPyProgram
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import LANDING, Cell, Task
 
@@ -28,7 +29,7 @@ class Wrapped(Program):
     """SciPy's program, to be changed in one place."""
 
     def __init__(self, task: Task):
-        self.inner = build(task)
+        self.inner = SciPyProgram(task)
 
     def prepare(self, theta, point) -> Any:
         return self.inner.prepare(theta, point)
@@ -194,7 +195,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
 def test_a_right_adapter_passes_everything():
-    results = performed(build)
+    results = performed(SciPyProgram)
     assert failed(results) == set()
     assert set(results) == {
         "build", "nonstiff solution", "nonstiff gradient", "nonstiff differences", "switched solution",
@@ -243,7 +244,7 @@ def test_the_known_numbers_are_those_of_a_tight_solve():
         name = {id(problems.NONSTIFF): "nonstiff", id(problems.STIFF): "stiff"}.get(id(known), "switched")
         task = case(SCIPY, cell).tasks[name]
         point = dataclasses.replace(task.points[0], rtol=1e-10, atol=1e-12)
-        program = build(task)
+        program = SciPyProgram(task)
         inputs = program.prepare(np.array(task.numbers.theta), point)
         assert known.expected.solution is not None
         assert known.expected.gradient is not None

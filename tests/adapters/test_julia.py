@@ -208,6 +208,15 @@ def test_a_part_that_did_not_work_is_refused_with_julias_words(environment, exec
     assert ADAPTER.refusal(cell("tsit5"), facts()) is None
 
 
+def test_products_of_a_package_that_was_not_added_are_refused_with_its_cure(environment, executable, project):
+    recorded(environment, executable, project)
+    refused = ADAPTER.refusal(cell("tsit5", "gauss-mooncake"), facts()) or ""
+    assert refused == "Mooncake is not in Julia's project; run: sciml-bench julia setup --with mooncake"
+    manifest = project / "Manifest.toml"
+    manifest.write_text(manifest.read_text() + '\n[[deps.Mooncake]]\nversion = "0.5.45"\n')
+    assert ADAPTER.refusal(cell("tsit5", "gauss-mooncake"), facts()) is None
+
+
 def test_the_registry_tells_what_julia_lacks(environment, executable, project):
     missing = registry.missing(ADAPTER)
     if installation.juliacall_version():

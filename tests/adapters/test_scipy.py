@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 
 from sciml_bench.adapters.base import ProblemTraits
 from sciml_bench.adapters.scipy import ADAPTER, sensitivities
-from sciml_bench.adapters.scipy.program import METHODS, build
+from sciml_bench.adapters.scipy.program import METHODS, SciPyProgram
 from sciml_bench.cli.main import main
 from sciml_bench.emit import source
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -24,7 +24,7 @@ IMPLICIT = ("radau", "bdf", "lsoda", "odeint")
 
 
 def scipy_program(problem, method):
-    return build(catalog_task(problem, "scipy", method, "forward", "eager"))
+    return SciPyProgram(catalog_task(problem, "scipy", method, "forward", "eager"))
 
 
 def solved(program, theta, point):
@@ -63,6 +63,18 @@ def test_steps_are_counted_anew_for_every_call(method):
     )  # fmt: skip
     first, second = (solved(program, np.array(numbers.theta), point).statistics["n_accepted"] for _ in range(2))
     assert first == second == len(free.t) - 1
+
+
+def test_only_a_gradient_makes_its_systems():
+    """With many parameters they are many, and would take longer than a solve."""
+    program = scipy_program("lotka-volterra", "odeint")
+    theta, point = np.array(program._numbers.theta), Point(1e-6, 1e-6)
+    (of_solve,), (of_gradient,) = program.prepare(theta, point), program.prepare_gradient(theta, point)
+    program.solve([of_solve])
+    assert "systems" not in vars(of_solve)
+    assert "systems" in vars(of_gradient)
+    first, second = (program.gradient([inputs])[0].gradient for inputs in (of_solve, of_gradient))
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("method", ["rk45", "dop853", "lsoda", "odeint"])
@@ -128,7 +140,7 @@ NOT_A_NUMBER = BLOW_UP.replace("p[0]*y[0]*y[0]", "p[0]*y[0]/y[0] + (np.nan if t 
 
 def failing(text, method):
     numbers = Numbers((1.0,), (1.0,), 0.0, 2.0, (0.5, 2.0), (), (1.0,), "parameters")
-    program = build(source_task(text, numbers, Cell("failing", "scipy", method, "forward", "eager")))
+    program = SciPyProgram(source_task(text, numbers, Cell("failing", "scipy", method, "forward", "eager")))
     return program, program.prepare(np.array([1.0]), Point(1e-6, 1e-8))
 
 
@@ -188,7 +200,7 @@ def test_what_numba_compiled_gives_the_same_and_is_compiled_once(method):
     theta, point = np.array(problem.numbers().theta), Point(1e-6, 1e-8)
     plain = scipy_program("robertson", method)
     cell = Cell("robertson", "scipy", method, "forward", "compiled")
-    compiled = build(source_task(source(problem, ADAPTER.target_of(cell)), problem.numbers(), cell))
+    compiled = SciPyProgram(source_task(source(problem, ADAPTER.target_of(cell)), problem.numbers(), cell))
     ours, theirs = (solved(program, theta, point) for program in (plain, compiled))
     np.testing.assert_allclose(theirs.ys, ours.ys, rtol=1e-9)
     assert theirs.statistics == ours.statistics
@@ -210,7 +222,7 @@ def test_a_jacobian_that_lsoda_may_need_later_is_compiled_first(method):
     skip_without("numba")
     problem = catalog.load("lotka-volterra")
     cell = Cell("lotka-volterra", "scipy", method, "forward", "compiled")
-    program = build(source_task(source(problem, ADAPTER.target_of(cell)), problem.numbers(), cell))
+    program = SciPyProgram(source_task(source(problem, ADAPTER.target_of(cell)), problem.numbers(), cell))
     inputs = program.prepare(np.array(problem.numbers().theta), Point(1e-3, 1e-3))
     (taken,) = program.gradient(inputs)
     assert taken.counts.n_jacobian_evaluations == 0

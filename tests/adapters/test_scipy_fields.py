@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from adapters.cells import catalog_task
 from adapters.test_scipy_matrices import full
+from cases import others_slow
 from needs import imported
 
 from sciml_bench.adapters.base import ProblemTraits, Recipe
 from sciml_bench.adapters.scipy import ADAPTER
 from sciml_bench.adapters.scipy.point_order import arrangement
-from sciml_bench.adapters.scipy.program import build
+from sciml_bench.adapters.scipy.program import SciPyProgram
 from sciml_bench.cli.main import main
 from sciml_bench.planning.problems import entries
 from sciml_bench.planning.selection import Selection
@@ -25,7 +26,7 @@ numba = imported("numba")
 
 
 def scipy_program(problem: str, method: str, mode: str) -> Any:
-    return build(catalog_task(problem, "scipy", method, "forward", mode))
+    return SciPyProgram(catalog_task(problem, "scipy", method, "forward", mode))
 
 
 def theta_of(problem: str) -> np.ndarray:
@@ -80,7 +81,13 @@ CELLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("problem", "method"), CELLS)
+QUICK = [
+    ("brusselator-1d", "odeint"), ("brusselator-1d", "radau"), ("brusselator-1d", "rk45"), ("heat", "odeint"),
+    ("brusselator-2d", "odeint"), ("detest-nonstiff-c4", "radau"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "method"), others_slow(CELLS, QUICK))
 def test_what_is_compiled_solves_and_differentiates_as_numpy_does(problem: str, method: str) -> None:
     """The same method takes nearly as many steps, with parameters that it was not compiled for."""
     theta = theta_of(problem) * 1.01

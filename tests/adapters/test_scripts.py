@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters.printed_errors import TOGETHER, error_in, error_of, run
+from adapters.printed_errors import TOGETHER, error_in, error_of, hasty, run
+from cases import others_slow
 from needs import skip_without
 from stubs import doses
 
@@ -111,8 +112,13 @@ SCIPY = (
 )
 
 
-@pytest.mark.parametrize("cell", SCIPY)
-@pytest.mark.parametrize("problem", ["lotka-volterra", SIR, "switched", "ensemble"])
+@pytest.mark.parametrize(
+    ("problem", "cell"),
+    [
+        *(("lotka-volterra", cell) for cell in SCIPY),
+        *((problem, SCIPY[0]) for problem in (SIR, "switched", "ensemble")),
+    ],
+)
 def test_scipy(cell, problem, switched, ensemble, tmp_path):
     name = {"switched": switched, "ensemble": ensemble}.get(problem, problem)
     assert error_of(script_of_cell(name, cell.split("/"), 1e-7), tmp_path) < 1e-4
@@ -284,14 +290,25 @@ def outputs(
                 own = folder / f"{problem}.toml"
                 path = paths[f"{cell}-{problem}"] = folder / f"script_{len(paths)}.py"
                 text = script_of_cell(str(own) if own.is_file() else problem, cell.split("/"), 1e-7)
-                path.write_text(text, encoding="utf-8")
+                path.write_text(hasty(text), encoding="utf-8")
         printed = json.loads(run([TOGETHER, *paths.values()], folder).splitlines()[-1])
         return {key: printed[str(path)] for key, path in paths.items()}
 
     return of_framework
 
 
-@pytest.mark.parametrize(("cell", "problem"), CELLS)
+SHOWN_AGAIN = {
+    ("diffrax/tsit5/checkpointed/compiled", "spiral-node"), ("diffrax/dopri5/backsolve/compiled", "spiral-node"),
+    ("diffrax/tsit5/checkpointed/compiled", "thermostat"), ("diffrax/tsit5/forward/compiled", COMPARTMENTS),
+    ("tensorflow/dormand_prince/backsolve/xla", "ensemble"), ("tensorflow/bdf/forward/graph", "hires"),
+    ("tensorflow/dormand_prince/forward/xla", "lotka-volterra"), ("tensorflow/rk4/discrete/xla", "spiral-node"),
+    ("torchdiffeq/dopri5/discrete/eager", "lotka-volterra"), ("torchdiffeq/dopri5/discrete/eager", "spiral-node"),
+    ("torchdiffeq/rk4/backsolve/eager", "spiral-node"), ("torchdiffeq/dopri5/backsolve/eager", "bouncing-ball"),
+    ("torchode/tsit5/discrete/eager", "lotka-volterra"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "problem"), others_slow(CELLS, set(CELLS) - SHOWN_AGAIN))
 def test_automatic_differentiation(cell, problem, outputs):
     framework = cell.partition("/")[0]
     skip_without(framework)

@@ -10,7 +10,8 @@ import pytest
 from adapters.findings import findings
 from needs import skip_without
 
-from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, ProblemTraits
+from sciml_bench.adapters.base import ProblemTraits
+from sciml_bench.adapters.program import BACKWARD_EVALUATIONS
 from sciml_bench.adapters.time_grid import fixed_steps
 from sciml_bench.adapters.torchdiffeq import ADAPTER, REPOSITORY, SEMINORM, not_released
 from sciml_bench.record.task import Cell

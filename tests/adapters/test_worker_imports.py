@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import needs
 import pytest
+from cases import others_slow
+from needs import skip_without
 
 import sciml_bench
 
@@ -43,29 +44,26 @@ def output_of(program: str, **variables: str) -> str:
 def test_a_worker_leaves_numpy_to_the_import_of_its_framework():
     loaded = loaded_with("import sciml_bench.measure.worker")
     assert "sciml_bench.measure.protocol" in loaded
-    assert not {"numpy", "sciml_bench.adapters.base", "sciml_bench.spec"} & loaded
+    assert not {"numpy", "sciml_bench.adapters.base", "sciml_bench.adapters.program", "sciml_bench.spec"} & loaded
 
 
 @pytest.mark.parametrize("name", UNUSED)
 def test_a_program_loads_nothing_that_only_some_of_its_cells_use(name: str):
-    if why := needs.lacking(name):
-        pytest.skip(why)
+    skip_without(name)
     loaded = loaded_with(f"import sciml_bench.adapters.{name}.program")
     assert f"sciml_bench.adapters.{name}.program" in loaded
     assert not set(UNUSED[name]) & loaded
 
 
 def test_diffrax_runs_without_the_checks_that_call_back_into_python():
-    if why := needs.lacking("diffrax"):
-        pytest.skip(why)
+    skip_without("diffrax")
     program = "import sciml_bench.adapters.diffrax.program, equinox._config; print(equinox._config.EQX_ON_ERROR)"
     assert output_of(program) == "nan"
 
 
-@pytest.mark.parametrize("module", ["keras.program", "tensorflow.training"])
+@pytest.mark.parametrize("module", others_slow(["keras.program", "tensorflow.training"], ["tensorflow.training"]))
 def test_keras_runs_on_tensorflow_whatever_its_settings_name(module: str, tmp_path: Path):
-    if why := needs.lacking("keras", "tensorflow"):
-        pytest.skip(why)
+    skip_without("keras", "tensorflow")
     settings = {"backend": "numpy", "floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
     (tmp_path / "keras.json").write_text(json.dumps(settings))
     program = f"import sciml_bench.adapters.{module}, keras; print(keras.backend.backend())"

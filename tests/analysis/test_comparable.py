@@ -14,7 +14,7 @@ from stubs.records import sealed_line
 from stubs.reported import summarise
 
 from sciml_bench.analysis.analysis import Analysis
-from sciml_bench.analysis.comparable import Disturbed, comparable, disturbed, why_not_comparable
+from sciml_bench.analysis.comparable import Disturbed, disturbed, why_not_comparable
 from sciml_bench.analysis.comparison.compare import compare_runs
 from sciml_bench.analysis.comparison.sides import read_side
 from sciml_bench.analysis.summary import RunSummary
@@ -67,7 +67,7 @@ def one_disturbed(tmp_path) -> Run:
 
 def test_a_quiet_run_names_winners_without_a_mark(quiet):
     text = printed(quiet)
-    assert comparable(summary(quiet))
+    assert not why_not_comparable(summary(quiet))
     assert "fastest is" in text
     assert "disturbed" not in text
     assert {item["disturbed_processes"] for item in verdicts_of(run_document(Analysis(summary(quiet))))} == {0}
@@ -108,7 +108,7 @@ def test_the_page_names_none_either(all_disturbed, quiet):
 def test_a_verdict_with_a_disturbed_process_is_marked(one_disturbed):
     found = disturbed(summary(one_disturbed).cells.values())
     assert found.count == 1
-    assert comparable(summary(one_disturbed))
+    assert not why_not_comparable(summary(one_disturbed))
     text = printed(one_disturbed)
     marked = [line for line in text.splitlines() if "(disturbed: 1 of 20 processes)" in line]
     assert any(line.strip().startswith("slower") for line in marked)

@@ -111,7 +111,7 @@ WRONG = {
     "not a run": (lambda: api.load("."), api.StoreError, "is not a run"),
     "a list": (lambda: api.list("cells"), api.UsageError, "unknown list 'cells'"),  # pyright: ignore[reportArgumentType]
     "a suite to list": (lambda: api.list("problems", suites="stif"), api.UsageError, "did you mean stiff"),
-    "a problem": (lambda: api.problem("robertsen"), api.UsageError, "no problem 'robertsen'"),
+    "a problem": (lambda: api.problem("robertsen"), api.UsageError, "unknown problem 'robertsen'"),
 }  # fmt: skip
 
 

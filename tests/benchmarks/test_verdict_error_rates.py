@@ -10,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from cases import others_slow
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -23,11 +24,16 @@ TRIALS = 60
 def rates(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield importlib.import_module("verdict_error_rates")
-    del sys.modules["verdict_error_rates"]
+    del sys.modules["verdict_error_rates"], sys.modules["null_noise"]
 
 
-@pytest.mark.parametrize("null", NULLS)
-@pytest.mark.parametrize("blocks", [3, 5, 10])
+@pytest.mark.parametrize(
+    ("null", "blocks"),
+    others_slow(
+        [(null, blocks) for null in NULLS for blocks in (3, 5, 10)],
+        [("Gauss 20 %", 3), ("heavy tails", 5), ("bimodal", 10), ("AR(1) 0.9", 5)],
+    ),
+)
 def test_no_more_false_winners_than_the_level(rates: ModuleType, null: str, blocks: int) -> None:
     """The seed fixes the draws. Six of 60 are above 5 % by two standard errors."""
     noise = rates.NULLS[null]
@@ -48,8 +54,10 @@ def test_repeated_runs_keep_the_level_where_runs_differ(rates: ModuleType) -> No
     assert row.counts["verdict"].winners > 12
 
 
-@pytest.mark.parametrize("problems", [2, 5])
-@pytest.mark.parametrize("apart", range(4))
+@pytest.mark.parametrize(
+    ("problems", "apart"),
+    others_slow([(problems, apart) for problems in (2, 5) for apart in range(4)], [(2, 0), (2, 3), (5, 1)]),
+)
 def test_advice_names_none_of_equal_ways(rates: ModuleType, problems: int, apart: int) -> None:
     apart_by = rates.APART[apart]
     row = rates.advice_row("Gauss 6 %", rates.gauss(0.06), 5, problems, apart_by, TRIALS, np.random.default_rng(7))

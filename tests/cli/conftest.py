@@ -39,6 +39,7 @@ Cli = Callable[..., Done]
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
     """Runs one command in an empty folder and returns what it did."""
     install(tmp_path, monkeypatch)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

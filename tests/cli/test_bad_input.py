@@ -16,53 +16,6 @@ SMOKE = ("--profile", "smoke")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("stif",), "No such command 'stif'. Did you mean 'stiff'?"),
-        (("claim", "list"), "No such command 'claim'. Did you mean 'claims'?"),
-        (("zzz",), "No such command 'zzz'."),
-        (("run", "--problem", "dekay"), "unknown problem 'dekay'; did you mean decay?"),
-        (("run", "--suite", "stif"), "unknown suite 'stif'; did you mean stiff"),
-        (("run", "--adapter", "alfa"), "unknown adapter 'alfa'; did you mean alpha?"),
-        (("run", "--method", "fin"), "unknown method 'fin'; did you mean fine"),
-        (("run", "--sensitivity", "discret"), "did you mean discrete?"),
-        (("run", "--mode", "jit"), "unknown mode 'jit'; see `sciml-bench list adapters`"),
-        (("run", "--cell", "decay"), "--cell 'decay' is not a cell; write problem/adapter/method/"),
-        (("run",), "nothing is named"),
-        (("run", "--profile", "fast"), "'fast' is not one of 'smoke', 'quick', 'standard', 'rigorous'"),
-        (("run", "-k", "a and"), "-k 'a and': column 6: a word is missing"),
-        (("run", "--timeout", "nan"), "'nan' is not a positive, finite number of seconds"),
-        (("run", "--timeout", "0"), "'0' is not a positive, finite number"),
-        (("run", "--timeout", "soon"), "'soon' is not a number of seconds"),
-        (("run", "--memory-limit", "lots"), "'lots' is not a size; write for example 800M or 4G"),
-        (("run", "--memory-limit", "0G"), "'0G' is not a size"),
-        (("run", "--threads", "0"), "0 is not in the range x>=1"),
-        (("run", "--seed", "-1"), "-1 is not in the range x>=0"),
-        (("run", "--adapter", "alpha,,beta"), "has an empty name"),
-        (("run", "none.toml"), "none.toml: there is no such file"),
-        (("stiff", "mine.toml"), "unexpected extra argument"),
-        (("plan", "--problem", "dekay"), "unknown problem 'dekay'"),
-        (("describe", "dekay"), "no problem 'dekay' in the catalog; did you mean decay?"),
-        (("describe", "decay", "--code", "alfa"), "unknown adapter 'alfa'; did you mean alpha?"),
-        (("show",), "no run in results; make one with"),
-        (("show", "nowhere"), "no run folder nowhere"),
-        (("show", "."), "is not a run: it has no plan.json"),
-        (("list", "problems", "--suite", "stif"), "unknown suite 'stif'; did you mean stiff"),
-        (("list", "things"), "No such command 'things'"),
-        (("run", "--nonsense"), "No such option '--nonsense'"),
-    ],
-)
-def test_one_clear_message(cli, words, said):
-    done = cli(*words)
-    assert done.code == exit_codes.USAGE
-    errors = [line for line in done.err.splitlines() if line.startswith("ERROR: ")]
-    assert len(errors) == 1
-    assert said in errors[0]
-    assert "Traceback" not in done.err
-    assert done.out == ""
-
-
-@pytest.mark.parametrize(
     ("change", "said"),
     [
         (("a = 0.5", "a = nan"), "a"),

@@ -12,7 +12,7 @@ import pytest
 from sciml_bench.adapters import registry
 from sciml_bench.cli import exit_codes
 from sciml_bench.execution import claims, session
-from sciml_bench.execution.executor import Silent
+from sciml_bench.execution.executor import Watcher
 from sciml_bench.planning.plan import Plan
 from sciml_bench.published_claims import collection
 from sciml_bench.published_claims.conditions import CONDITIONS
@@ -63,7 +63,7 @@ def sides(setting: str, fast: str, slow: str, tolerances: str = "") -> str:
 
 def write(name: str = "X1", quantity: str = "solve", fair_slow: str = "finer", needs: str = "") -> str:
     published = sides("published", "fine", "finer", "rtol = 1e-3\natol = 1e-6")
-    fair = sides("fair", "fine", fair_slow)
+    fair = sides("fair", "fine", fair_slow) + '[fair.conditions]\nproblem = { mark = "unknown" }\n'
     conditions = "\n".join(["[conditions]", *(_condition(key) for key in CONDITIONS)])
     text = CLAIM.format(
         name=name, quantity=quantity, needs=needs, conditions=conditions, published=published, fair=fair
@@ -234,7 +234,7 @@ def test_an_interrupted_series_goes_on_where_it_was(cli, monkeypatch):
     execute = session.execute
     calls: list[str] = []
 
-    class Impatient(Silent):
+    class Impatient(Watcher):
         def finished(self, step, record):
             raise KeyboardInterrupt
 

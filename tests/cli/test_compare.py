@@ -54,11 +54,9 @@ def test_repeated_runs_find_what_two_runs_alone_do_not(cli):
     again = [made(f"again-{seed}", seed=seed) for seed in (11, 12, 13)]
     alone = cli("compare", base, new)
     assert (alone.code, "8 undecided" in alone.out) == (exit_codes.OK, True)
-    assert "how far runs of the same program differ is not known here" in alone.out
     done = cli("compare", base, new, *(word for name in again for word in ("--repeated", name)))
     assert done.code == exit_codes.CHECK_FAILED, done.err
     assert "8 slower" in done.out
-    assert "from 4 runs of the same software, 3 degrees of freedom" in done.out
 
 
 def test_a_folder_of_repeated_runs(cli):
@@ -123,7 +121,7 @@ def test_damaged_lines_are_named_and_the_rest_is_compared(cli):
         (("{base}",), "give two runs, BASE and NEW, or one run with --of and --with"),
         (("{base}", "{base}", "--of", "a", "--with", "b"), "give two runs"),
         (("{base}", "--of", "a"), "--of and --with go together"),
-        (("{base}", "nowhere"), "no run folder nowhere"),
+        (("{base}", "nowhere"), "no run 'nowhere'"),
         (("{base}", "{base}"), "hold the same records: one is a copy of the other"),
         (("{base}", "{smoke}"), "its times are never compared"),
         (("{base}", "{base}", "--band", "5"), "'5' is not a share between 0% and 100%; write for example 5%"),

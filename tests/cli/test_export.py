@@ -77,7 +77,7 @@ def test_an_empty_run_says_so_and_leaves_no_file(cli, form):
         (["--to", "csv", "--price-per-hour", "1"], "add --summary"),
         (["--to", "csv", "--summary", "--price-per-hour", "-1"], "not negative"),
         (["--to", "csv", "-o", "none/a.csv"], "cannot write none/a.csv"),
-        (["nowhere", "--to", "csv"], "no run folder nowhere"),
+        (["nowhere", "--to", "csv"], "no run 'nowhere'"),
         ([".", "--to", "csv"], "is not a run"),
     ],
 )

@@ -95,13 +95,13 @@ def test_an_optional_part_is_added_and_kept(cli, tmp_path, works):
     assert cli("julia", "setup", "--julia", path, *options(tmp_path)).code == exit_codes.OK
     told = "simplechains: not added, it is optional; run: sciml-bench julia setup --with simplechains"
     assert told in cli("julia", "status").out
-    assert list(cli("julia", "status", "--json").json["absent"]) == ["simplechains", "diffeqpy"]
+    assert list(cli("julia", "status", "--json").json["absent"]) == ["simplechains", "diffeqpy", "mooncake"]
 
     for more in (("--with", "simplechains"), ()):
         assert cli("julia", "setup", "--julia", path, *options(tmp_path, *more)).code == exit_codes.OK
         status = cli("julia", "status", "--json").json
         assert status["packages"]["SimpleChains"] == "1.0.0"
-        assert list(status["absent"]) == ["diffeqpy"]
+        assert list(status["absent"]) == ["diffeqpy", "mooncake"]
 
 
 def test_a_part_may_be_more_than_one_package(cli, tmp_path, works):
@@ -111,13 +111,17 @@ def test_a_part_may_be_more_than_one_package(cli, tmp_path, works):
     assert "asked for OrdinaryDiffEq OrdinaryDiffEqDefault" in done.err
 
 
-def test_only_parts_that_are_models_are_tried_by_one(tmp_path):
-    names = ("SimpleChains", "OrdinaryDiffEq", "OrdinaryDiffEqDefault")
-    manifest = "".join(f'[[deps.{name}]]\nversion = "1.0.0"\n' for name in names)
-    (tmp_path / "Manifest.toml").write_text(manifest)
-    project = installation.Installation("julia", str(tmp_path))
-    assert optional_parts.present(tmp_path) == ("simplechains", "diffeqpy")
-    assert self_check._models(project) == ("simplechains",)
+def test_optional_parts_are_tried_where_they_were_added(tmp_path, monkeypatch):
+    def tried(*names: str) -> list[str]:
+        manifest = "".join(f'[[deps.{name}]]\nversion = "1.0.0"\n' for name in names)
+        (tmp_path / "Manifest.toml").write_text(manifest)
+        return list(self_check.parts(installation.Installation("julia", str(tmp_path)), {}, lambda _line: None))
+
+    monkeypatch.setattr(self_check, "_try", lambda *_: ("", 0.0))
+    assert tried("SciMLBench") == list(self_check.PARTS)
+    added = tried("SimpleChains", "OrdinaryDiffEq", "OrdinaryDiffEqDefault", "Mooncake")
+    assert optional_parts.present(tmp_path) == ("simplechains", "diffeqpy", "mooncake")
+    assert added == [*self_check.PARTS, "mooncake", "simplechains"]
 
 
 def test_a_part_that_there_is_none_of(cli):

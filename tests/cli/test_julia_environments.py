@@ -9,7 +9,7 @@ import pytest
 
 from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import ProblemTraits
-from sciml_bench.adapters.julia import installation
+from sciml_bench.adapters.julia import installation, status
 from sciml_bench.adapters.julia.installation import Installation
 from sciml_bench.cli import exit_codes
 from sciml_bench.errors import UsageError
@@ -61,6 +61,15 @@ def test_each_environment_refuses_what_does_not_work_in_it():
     usual, older = registry.adapter("julia"), registry.adapter("julia@older")
     assert NO_ENZYME in str(usual.why_not(Cell("any", "julia", "rodas5p", "gauss-enzyme", "compiled"), FACTS))
     assert older.why_not(Cell("any", "julia@older", "rodas5p", "gauss-enzyme", "compiled"), FACTS) is None
+
+
+def test_an_optional_part_is_added_to_the_environment_that_lacks_it():
+    cells = {name: Cell("any", name, "rodas5p", "gauss-mooncake", "compiled") for name in ("julia", "julia@older")}
+    why = {name: str(registry.adapter(name).why_not(cell, FACTS)) for name, cell in cells.items()}
+    assert why["julia"].endswith("run: sciml-bench julia setup --with mooncake")
+    assert why["julia@older"].endswith("run: sciml-bench julia setup --name older --with mooncake")
+    absent = status.status(installation.named("older")).absent
+    assert absent["mooncake"] == "run: sciml-bench julia setup --name older --with mooncake"
 
 
 def test_a_run_keeps_the_manifests_of_both():

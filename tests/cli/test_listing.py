@@ -1,4 +1,4 @@
-"""Listings, descriptions and plans: their exact output."""
+"""Listings, descriptions and plans. Their whole outputs are transcripts."""
 
 from __future__ import annotations
 
@@ -13,29 +13,6 @@ from sciml_bench.adapters import registry
 from sciml_bench.host.extras import install_command
 
 SMOKE = ("--profile", "smoke")
-
-
-def test_problems(cli):
-    assert cli("list", "problems").out == (
-        "name   suite     tier      tags    title\n"
-        "calm   nonstiff  smoke     linear  Decay of calm\n"
-        "decay  stiff     smoke     linear  Decay of decay\n"
-        "fade   stiff     standard  linear  Decay of fade\n"
-    )
-
-
-def test_problems_of_a_suite_as_json(cli):
-    rows = cli("list", "problems", "--suite", "nonstiff", "--json").json
-    title = {"title": "Decay of calm", "tags": ["linear"]}
-    assert rows == [{"name": "calm", "suite": "nonstiff", "tier": "smoke", **title}]
-
-
-def test_suites(cli):
-    assert cli("list", "suites").out == (
-        "suite     problems  smoke  quick  standard  rigorous  heavy\n"
-        "nonstiff  1         1      0      0         0         0\n"
-        "stiff     2         1      0      1         0         0\n"
-    )
 
 
 def test_adapters(cli, monkeypatch):
@@ -97,28 +74,6 @@ def test_show_tells_of_damaged_lines(cli):
     assert "2 cells measured" in done.out
 
 
-def test_plan(cli):
-    done = cli("plan", "--suite", "nonstiff", *SMOKE)
-    assert done.out == (
-        "cell                                        division         matched as                   per process\n"
-        "calm/alpha/fine/discrete/eager/float64/cpu  idiomatic, best  esdirk of order 1, discrete  7 s\n"
-        "calm/beta/fine/discrete/eager/float64/cpu   idiomatic, best  esdirk of order 1, discrete  7 s\n"
-        "\n"
-        "skipped 54: not in profile smoke (best and default cell of each adapter only)\n"
-        "planned 56 = to run 2 + skipped 54\n"
-        "profile smoke: 2 cells on 1 problem, 1 process each, about 14 s; phase limit 30 s\n"
-        "\n"
-        "smallest change between two cells that a verdict names with a probability of 80 %, at equal accuracy\n"
-        "* smoke       1 process          none  (one process: its times are never compared)\n"
-        "  quick       3 processes    factor 2  (fewer than 5 processes name no winner below a factor of 2)\n"
-        "  standard   10 processes       5.8 %\n"
-        "  rigorous   30 processes       5.5 %\n"
-        "  spread of a ratio in one block: 2.8 %, assumed: 2 % between the processes of a cell; "
-        "no earlier run shows it\n"
-    )
-    assert not Path("results").exists()
-
-
 def test_the_spread_of_an_earlier_run_says_what_a_plan_can_see(cli):
     compared.run(Path("results"), "earlier", spread=0.2)
     done = cli("plan", "--suite", "nonstiff", "--json")
@@ -135,6 +90,7 @@ def test_plan_as_json(cli):
     assert first == second, "the same command gives the same plan"
     assert len(first["order"]) == 3 * len(first["cells"])
     assert json.dumps(first["skipped"])
+    assert not Path("results").exists()
 
 
 def test_describe(cli):
@@ -149,9 +105,6 @@ def test_describe(cli):
 def test_describe_tells_of_networks_batches_and_the_loss(cli):
     folder = Path(__file__).resolve().parents[2] / "problems" / "neural"
     out = cli("describe", str(folder / "ffjord-2d.toml")).out
-    assert "network f: 3 inputs, layers 32 tanh, 32 tanh, 2 identity; 1250 weights, sha256 545c1055924a" in out
-    assert "a batch of 16 trajectories, drawn around it: x, y, normal with deviation 1 scales, seed 12" in out
-    assert "gradients are taken of the sum of squares of the states, at the end, with respect to the weights" in out
     assert "weight1" not in out
     told = cli("describe", str(folder / "lynx-hare-ude.toml"), "--json").json
     assert told["networks"][0]["layers"][0] == {"width": 5, "activation": "rbf"}
@@ -161,13 +114,6 @@ def test_describe_tells_of_networks_batches_and_the_loss(cli):
 
 def test_describe_tells_what_stands_around_the_solve(cli):
     folder = Path(__file__).parents[2] / "problems" / "neural"
-    out = cli("describe", str(folder / "latent-ode.toml")).out
-    assert "data of each trajectory, x: 20 times of 2 channels" in out
-    assert "  computed before the solve: mean = to_mean(h)" in out
-    assert "  z = mean + exp(0.5*log_variance)*eps" in out
-    assert "a batch of 20 trajectories, one for each row of the data" in out
-    assert "network encode: 2 inputs, layers 25 tanh, recurrent over the times of a series, reverse; 700 weights" in out
-    assert "the sum of squares of decode(z) less the data x, at the saved times, plus (0.5*sum(" in out
     told = cli("describe", str(folder / "digits-node.toml"), "--json").json
     assert told["initial"] == {"z": "encode(x/16)"}
     assert told["data"][0] == {"name": "x", "shape": [64], "trajectories": 32}
@@ -177,8 +123,6 @@ def test_describe_tells_what_stands_around_the_solve(cli):
 def test_describe_tells_what_motion_drives_an_equation(cli):
     path = str(Path(__file__).parents[2] / "problems" / "neural" / "neural-sde.toml")
     out = cli("describe", path).out
-    assert "a Brownian motion drives the equation: W, 2 channels of 64 steps from seed 63, joined by straight" in out
-    assert "breakpoints: 63 times, 1/32 to 63/32 (of a path)" in out
     assert "W_values" not in out
     (told,) = cli("describe", path, "--json").json["control"]
     assert told["brownian"] == {"channels": 2, "steps": 64, "seed": 63}
@@ -213,9 +157,3 @@ def test_schemas_of_models_and_of_claims(cli):
     for option in ("--models", "--claims"):
         jsonschema.Draft202012Validator.check_schema(cli("schema", option).json)
     assert cli("schema", "--models", "--claims").code == 2
-
-
-def test_the_code_of_a_mode_that_there_is_not(cli):
-    wrong = cli("describe", "decay", "--code", "alpha/xla")
-    assert wrong.code == 2
-    assert "alpha has no mode 'xla'; it has " in wrong.err

@@ -95,7 +95,7 @@ def test_only_failures(cli):
     ("words", "message"),
     [
         (["pie"], "'pie' is not one of"),
-        (["memory", "nowhere"], "no run folder nowhere"),
+        (["memory", "nowhere"], "no run 'nowhere'"),
         (["memory", "."], "is not a run: it has no plan.json"),
         (["memory", "--problem", "robertsn"], "the run has no problem 'robertsn'; it has robertson"),
         (["memory", "-o", "a.jpg"], "end the name with one of them"),

@@ -72,7 +72,7 @@ def test_damaged_lines_are_told(cli, run):
     [
         (["select nothing from records"], "cannot be answered"),
         (["delete from raw"], "one SELECT"),
-        (["select 1", "nowhere"], "no run folder nowhere"),
+        (["select 1", "nowhere"], "no run 'nowhere'"),
         (["select 1", "."], "is not a run"),
         (["select 1", "--csv", "--json"], "exclude each other"),
         ([], "Missing argument 'SQL'"),

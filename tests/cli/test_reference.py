@@ -100,7 +100,7 @@ def test_what_cannot_be_certified_is_not_written(orbit: Path, capsys: pytest.Cap
     [
         (["compute"], "name a problem"),
         (["compute", "--all", "--output", "x"], "exactly one problem"),
-        (["show", "no-such-problem"], "no problem"),
+        (["show", "no-such-problem"], "unknown problem"),
         (["compute", "robertson", "--limit", "-3"], "positive"),
     ],
 )

@@ -46,7 +46,7 @@ def test_releases_are_measured_in_their_environments(cli):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("library==1.0",), "does not name releases"),
+        (("library==1.0",), "names one release, and two or more are compared"),
         (("library", "decay"), "does not name releases"),
         (("library==1.0,2.0", "decay"), "no adapter names the package library itself"),
         (("library==1.0,2.0", "--adapter", "alpha"), "name a problem or a suite"),

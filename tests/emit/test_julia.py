@@ -113,9 +113,9 @@ def test_what_is_wrong_is_found():
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_source_is_as_before(name):
+def test_source_is_as_before(golden, name):
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
-    assert source(catalog.load(name), "julia") == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+    golden(GOLDEN / f"{name}.jl", source(catalog.load(name), "julia"))
 
 
 def test_events_beside_computations_around_the_solve_read_parameters_by_name():

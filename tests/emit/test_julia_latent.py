@@ -43,11 +43,11 @@ def body(text: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", [*SIZES, *DRIVEN, "measured", "doses"])
-def test_source_is_as_before(name: str, tmp_path: Path) -> None:
+def test_source_is_as_before(golden, name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
     text = source(made(tmp_path, name), "julia")
     assert not tree(text).has_error
-    assert text == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+    golden(GOLDEN / f"{name}.jl", text)
 
 
 @pytest.mark.parametrize("name", CATALOG)

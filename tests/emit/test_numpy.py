@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import others_slow
 from emit.evaluation import evaluate, sample
 from needs import skip_without
 
@@ -19,7 +20,8 @@ from sciml_bench.spec.model import Problem
 LARGE = {"brusselator-2d-16", "brusselator-2d-32"}
 #: Networks have no Jacobian; ``test_networks`` is about them.
 WITHOUT_NETWORKS = [name for name in catalog.equation_names() if catalog.header(name).suite != "neural"]
-NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in WITHOUT_NETWORKS]
+LONG = {*LARGE, "transistor-amplifier", "hodgkin-huxley"}
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in WITHOUT_NETWORKS]
 #: Problems whose components differ by so many decades that a difference quotient of the whole vector says little.
 ILL_SCALED = {"robertson-late", "e5-late"}
 
@@ -122,7 +124,7 @@ def test_all_that_sensitivities_need_at_once(name: str, monkeypatch: pytest.Monk
     assert relative(by_parameter.T, emitted["parameter_jacobian"](t, y, tuple(p))) < 1e-14
 
 
-@pytest.mark.parametrize("name", SCALAR)
+@pytest.mark.parametrize("name", others_slow(SCALAR, set(SCALAR) - LONG))
 def test_the_sensitivity_equations_number_by_number(name: str) -> None:
     """The product of the Jacobian with each sensitivity, and the derivative by its parameter."""
     problem = catalog.load(name)

@@ -10,7 +10,7 @@ import pytest
 from stubs.carried import NOISE, Measure, made_plan, new_run, noisy_at, use
 from stubs.records import stub_measurement, stub_record
 
-from sciml_bench.execution.executor import Silent, Step, execute
+from sciml_bench.execution.executor import Step, Watcher, execute
 from sciml_bench.execution.schedule import remaining
 from sciml_bench.planning.plan import Plan
 from sciml_bench.planning.profiles import profile_named
@@ -192,7 +192,7 @@ def test_places_count_the_plan_and_not_the_repetitions(tmp_path: Path, monkeypat
     plan, run = made_plan(processes=1), new_run(tmp_path)
     seen: list[tuple[int, int, int]] = []
 
-    class Places(Silent):
+    class Places(Watcher):
         def finished(self, step: Step, record: Record) -> None:
             seen.append((step.place, step.total, record.attempt))
 

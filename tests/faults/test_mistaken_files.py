@@ -15,7 +15,7 @@ from sciml_bench.spec.load import load_problem
 CATALOG = Path(__file__).resolve().parents[2] / "problems"
 # Grids take a second each, and weights are read.
 SMALL = sorted(path for name in ("stiff", "nonstiff") for path in (CATALOG / name).glob("*.toml"))
-EACH = 100
+EACH = 40
 
 
 @pytest.mark.filterwarnings("ignore")

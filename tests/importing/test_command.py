@@ -38,7 +38,7 @@ def test_a_problem_file_is_printed_or_written(model: str, capsys: pytest.Capture
     [
         (["model.toml"], "write FILE.py:NAME"),
         (["model.py:nothing"], "it has no function 'nothing'"),
-        (["absent.py:f"], "not a Python file"),
+        (["absent.py:f"], "absent.py: there is no such file"),
         (["model.py:Decay", "--y0", "1,x"], "is not a list of numbers"),
         (["model.py:Decay", "--t-span", "1"], "two numbers"),
     ],

@@ -16,6 +16,7 @@ from sciml_bench.measure.sampling import (
     Call,
     Loop,
     check_blocking,
+    gradient_call,
     preparing_ns,
     solve_call,
     steady_rule,
@@ -276,3 +277,15 @@ def test_inputs_are_on_their_way_until_they_are_awaited():
         call_of(clock, prepare_s=1, run_s=50), lambda _inputs: clock.sleep(2), varied(THETA, 0.0, 1), clock
     )
     assert found == (3_000_000_000,) * 5
+
+
+def test_a_gradient_has_a_preparation_of_its_own_where_a_program_has_one():
+    class Prepares(programs.Decay):
+        def prepare_gradient(self, theta: Any, point: Any) -> Any:
+            return "for a gradient"
+
+    task = stub_task()
+    point = task.points[0]
+    for program, expected in ((Prepares(task), "for a gradient"), (programs.Decay(task), (THETA, point.rtol))):
+        assert solve_call(program, task, point).prepare(THETA) == (THETA, point.rtol)
+        assert gradient_call(program, task, point).prepare(THETA) == expected

@@ -48,8 +48,8 @@ def test_shape_has_its_class(segments: list[tuple[int, float]], expected: str, s
     assert classed(times(*segments, call_ns=call_ns)) == (expected, start)
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("count", [10, 30, 200, 1000])
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("count", [10, 30, 1000])
 def test_noise_alone_is_flat(count: int, seed: int):
     assert classed(times((count, 1.0), spread=0.05, seed=seed)) == ("flat", 0)
 

@@ -61,9 +61,9 @@ def test_every_name_is_imported_and_every_import_used(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_source_is_as_before(name: str, tmp_path: Path) -> None:
+def test_source_is_as_before(golden, name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
-    assert emitted(name, tmp_path) == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+    golden(GOLDEN / f"{name}.jl", emitted(name, tmp_path))
 
 
 def test_layers_apply_the_activations_after_them(tmp_path: Path) -> None:

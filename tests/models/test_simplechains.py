@@ -34,10 +34,9 @@ def test_the_grammar_reads_every_model(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_source_is_as_before(name: str, tmp_path: Path) -> None:
+def test_source_is_as_before(golden, name: str, tmp_path: Path) -> None:
     """A change of the emitter shows as a change of these files, to be read before they are replaced."""
-    found = source_of(declared(name, tmp_path), "simplechains")
-    assert found == (GOLDEN / f"{name}.jl").read_text(encoding="utf-8")
+    golden(GOLDEN / f"{name}.jl", source_of(declared(name, tmp_path), "simplechains"))
 
 
 @pytest.mark.parametrize("name", [*NAMES, *SMALL])

@@ -12,11 +12,12 @@ from stubs.suite import problem_text
 from sciml_bench.adapters.base import Method
 from sciml_bench.errors import UsageError
 from sciml_bench.planning.plan import make_plan
-from sciml_bench.planning.profiles import NAMES, SCREENING, TIERS, profile_named
+from sciml_bench.planning.profiles import NAMES, SCREENING, profile_named
 from sciml_bench.planning.purpose import SCREEN, Advised, Claimed
 from sciml_bench.planning.selection import Selection
 from sciml_bench.planning.settings import Settings
 from sciml_bench.record.task import CALLS, GRADIENT, Task
+from sciml_bench.spec.tables.identity import TIERS
 
 SMOKE = profile_named("smoke")
 

@@ -72,7 +72,7 @@ def test_every_claim_can_be_shown(told: WorkerReported, tmp_path: Path, name: st
     assert len(out.splitlines()) <= 24
     code, out, _ = told("show", name, "--all", "--out", str(tmp_path))
     assert code == 0
-    assert len(out.splitlines()) < 60
+    assert len(out.splitlines()) < 75
     assert max(map(len, out.splitlines())) <= 120
     assert json.loads(told("show", name, "--json")[1])["conditions"]["each"][0]["name"] == "problem"
 

@@ -12,12 +12,14 @@ import pytest
 from sciml_bench.adapters import registry
 from sciml_bench.errors import ProblemError
 from sciml_bench.published_claims.collection import claims, folder
-from sciml_bench.published_claims.conditions import CONDITIONS, Mark
+from sciml_bench.published_claims.conditions import CONDITIONS, NO_CONDITIONS, Mark
 from sciml_bench.published_claims.load import load_claim
 from sciml_bench.published_claims.schema import claim_schema
 from sciml_bench.record.task import AT
 
 GOOD = folder() / "C05.toml"
+# Its fair setting ends before the one that is nearest to the source.
+ELSEWHERE = folder() / "C01.toml"
 SPAN = 'span = { mark = "same", source = "0 to 1e5" }'
 
 
@@ -133,15 +135,19 @@ def written(tmp_path: Path, old: str, new: str) -> Path:
         ),
         (
             'span = { mark = "differs", source = "1", ours = "2", effect = "more", larger = 0.5 }',
-            "must be a factor above 1",
+            "must be above 1",
         ),
         (
             'span = { mark = "differs", source = "1", ours = "2", effect = "more", smaller = "some" }',
-            "must be a factor above 1",
+            "'smaller' must be a number",
         ),
         (
             'span = { mark = "differs", source = "1", ours = "2", effect = "more", smaller = true }',
-            "must be a factor above 1",
+            "'smaller' must be a number",
+        ),
+        (
+            f'span = {{ mark = "differs", source = "1", ours = "2", effect = "more", larger = {10**400} }}',
+            "'larger' is inf",
         ),
     ],
 )
@@ -181,9 +187,9 @@ def test_what_is_not_measured_cannot_be_the_same(tmp_path: Path):
 def test_a_difference_that_touches_the_ratio_is_called_in_the_spirit_of_it(tmp_path: Path):
     conditions = load_claim(GOOD).conditions
     assert conditions.setting == "in the spirit of it"
-    assert conditions.distance == "1 differ (method), 2 unknown (machine, version); touching the ratio: method"
+    assert conditions.distance == "1 differs (method), 2 unknown (machine, version); touching the ratio: method"
     near = load_claim(written(tmp_path, 'which helps SciPy", smaller = 1.2', 'which helps SciPy", ratio = false'))
-    assert near.conditions.setting == "as published, if known"
+    assert near.conditions.setting == "as stated"
     text = near.path.read_text(encoding="utf-8").replace(
         'machine = { mark = "unknown"', 'machine = { mark = "same", source = "ours"'
     )
@@ -191,7 +197,7 @@ def test_a_difference_that_touches_the_ratio_is_called_in_the_spirit_of_it(tmp_p
     assert load_claim(near.path).conditions.setting == "as published", "of the version alone nothing is known"
     text = near.path.read_text(encoding="utf-8")
     near.path.write_text(text.replace(SPAN, 'span = { mark = "unknown" }'), encoding="utf-8")
-    assert load_claim(near.path).conditions.setting == "as published, if known"
+    assert load_claim(near.path).conditions.setting == "as stated"
 
 
 def test_the_schema_refuses_what_the_loader_does():
@@ -210,6 +216,30 @@ def test_the_schema_refuses_what_the_loader_does():
 
 
 def test_a_fair_comparison_keeps_the_conditions_that_it_does_not_mend():
-    names = {item.name for item in load_claim(GOOD).conditions.kept(()).each}
+    names = {item.name for item in load_claim(GOOD).conditions.kept((), NO_CONDITIONS).each}
     assert {"problem", "span", "saved", "sizes", "batch", "timing", "call_path", "machine"} == names
-    assert "method" in {item.name for item in load_claim(GOOD).conditions.kept({"method"}).each}
+    assert "method" in {item.name for item in load_claim(GOOD).conditions.kept({"method"}, NO_CONDITIONS).each}
+
+
+def test_a_fair_setting_of_another_workload_compares_it_with_the_source(tmp_path: Path):
+    text = ELSEWHERE.read_text(encoding="utf-8")
+    path = tmp_path / "claim.toml"
+    path.write_text(text.replace(text[text.index("[fair.conditions]") :], ""), encoding="utf-8")
+    with pytest.raises(ProblemError, match=r"\[fair\] has another 'saved' than \[published\]"):
+        load_claim(path)
+    for wrong in ('sizes = { mark = "differs", source = "1" }', "version = {}", 'batch = { mark = "not measured" }'):
+        path.write_text(text.replace("[fair.conditions]\n", f"[fair.conditions]\n{wrong}\n"), encoding="utf-8")
+        with pytest.raises(ProblemError):
+            load_claim(path)
+    path.write_text(re.sub(r"\n\[fair.conditions\][^[]*", "\nconditions = 3\n", text), encoding="utf-8")
+    with pytest.raises(ProblemError):
+        load_claim(path)
+
+
+def test_what_a_fair_setting_states_again_takes_the_place_of_the_condition():
+    claim = load_claim(ELSEWHERE)
+    kept = claim.conditions.kept((), claim.fair_conditions)
+    assert (claim.conditions["span"].ours, kept["span"].ours) == ("0 to 10", "0 to 5")
+    assert "tolerances" not in {item.name for item in kept.each}
+    assert "tolerances" in {item.name for item in claim.conditions.kept((), load_claim(GOOD).fair_conditions).each}
+    assert len({item.name for item in kept.each}) == len(kept.each)

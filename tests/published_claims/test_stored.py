@@ -35,7 +35,7 @@ def test_a_setting_that_changed_since_it_was_measured_has_no_ruling(tmp_path: Pa
     assert tested.claim.figure == which.figure, "what is known of the source is that of today"
     (found,) = judged([Measurement(tested.claim, summarise(told, []), tmp_path, tested.changed)])
     assert found.findings["published"].ruling is Ruling.OUTDATED
-    assert claim_row(found)[3] == "not measured since its conditions changed"
+    assert claim_row(found)[3] == "out of date"
     kept.write_text("claim = 1\n", encoding="utf-8")
     assert of_run(tmp_path, written(told))[0].changed == {"published", "fair"}
 

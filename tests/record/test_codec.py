@@ -177,7 +177,7 @@ def read_or_refused(data: dict[str, Any]) -> bool:
 
 
 @given(st.sampled_from(PLACES), VALUES)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_a_wrong_value_anywhere_in_a_record_is_read_or_refused(place: tuple[int, tuple[Any, ...]], value: Any):
     read_or_refused(damaged(place, value))
 

@@ -156,7 +156,7 @@ EXPRESSIONS = rough(st.recursive(SMOOTH, rough, max_leaves=3))
 
 
 @given(equation=EXPRESSIONS, seed=st.integers(0, 2**20))
-@settings(max_examples=60, phases=(Phase.generate,))
+@settings(max_examples=25, phases=(Phase.generate,))
 def test_any_conditions_of_the_time(tmp_path_factory: pytest.TempPathFactory, equation: str, seed: int):
     file = tmp_path_factory.mktemp("conditions") / "one.toml"
     file.write_text(one(f"-k*y + {equation}"))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import others_slow
 from stubs.small_problems import Load
 
 from sciml_bench.references import double_precision
@@ -73,7 +74,7 @@ def test_pulses_are_found_and_smooth_forces_are_none(load: Load):
     assert sudden_changes(smooth, emitted_numpy(smooth), np.zeros((2, 1))) == []
 
 
-@pytest.mark.parametrize("name", ["robertson", "lotka-volterra", "oregonator"])
+@pytest.mark.parametrize("name", others_slow(["robertson", "lotka-volterra", "oregonator"], ["robertson"]))
 def test_digits_hold_against_certified_ones(name: str):
     problem = catalog.load(name)
     certified = truth(problem, affordable_s=0)

@@ -39,6 +39,7 @@ z = "-k*z + n"
 """
 
 
+@pytest.mark.slow
 def test_growth_from_below_the_floor_is_not_damped(load: Load):
     found = certify(Case(load(HEAD + LASER)))
     # SciPy's LSODA, BDF and Radau at rtol 1e-8 with an absolute tolerance of 1e-75 give 2.06810.

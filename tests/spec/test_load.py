@@ -170,6 +170,11 @@ def test_missing_binary_and_huge_files_are_refused(tmp_path: Path) -> None:
         load_problem(huge)
 
 
+def test_an_exponent_that_no_number_has_is_refused(load: Load) -> None:
+    with pytest.raises(ProblemError, match="is not TOML"):
+        load("x = 1e99999999999999999999")
+
+
 def test_deeply_nested_toml_is_refused(load: Load) -> None:
     with pytest.raises(ProblemError, match="is not TOML"):
         load("x = " + "[" * 100_000)

@@ -27,6 +27,8 @@ def test_exchanged_labels_forgive_a_block_that_favours_one_side():
     favoured = [time * 1.03 for time in SAME]
     assert trials(BASE, favoured, n=10, swap=False).significant.share > 0.5
     assert trials(BASE, favoured, n=10, swap=True).significant.share < 0.08
+    doubled = [time * 2 for time in SAME]
+    assert trials(BASE, doubled, n=30, swap=True).significant.share < 0.08, "neither label weighs more"
 
 
 def test_an_injected_slow_down_is_found():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sciml_bench.stats.spread import Iterations, Spread, iterations, process_median, spread, variation
+from sciml_bench.stats.spread import Spread, process_median, spread
 
 durations = st.floats(min_value=1e-3, max_value=1e15)
 
@@ -42,23 +42,3 @@ def test_spread_is_ordered(values):
     assert result is not None
     assert result.minimum <= result.median <= result.maximum
     assert result.processes == len(values)
-
-
-def test_a_process_keeps_more_than_one_number():
-    assert iterations([1.0, 2.0, 3.0]) == Iterations(3, 2.0, 0.5)
-    assert iterations([4.0]) == Iterations(1, 4.0, None)
-    assert iterations([]) is None
-    with pytest.raises(ValueError, match="duration"):
-        iterations([1.0, -1.0])
-
-
-@given(st.lists(durations, min_size=2, max_size=20), st.sampled_from([2.0**-40, 0.25, 8.0, 2.0**30]))
-def test_variation_has_no_unit(values, factor):
-    assert variation([value * factor for value in values]) == pytest.approx(variation(values))
-
-
-def test_variation_of_nothing_varying():
-    assert variation([3.0, 3.0]) == 0
-    assert variation([0.0, 0.0]) == 0
-    assert variation([1.0]) is None
-    assert variation([1e300, 3e300]) == pytest.approx(math.sqrt(0.5)), "squares would overflow"

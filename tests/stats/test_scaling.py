@@ -161,6 +161,10 @@ def test_which_is_ahead_is_only_told_beyond_chance():
     second = [[2.0, 5.1, 3.0], [2.2, 4.8, 3.1], [2.1, 5.1, 3.05]]
     assert ahead(first, second) == (0, None, 1)
     assert ahead(first[:1], second[:1]) == (None, None, None), "one block tells nothing"
+    with pytest.raises(ValueError, match="zip"):
+        ahead(first, second[:1])
+    with pytest.raises(ValueError, match="zip"):
+        ahead(first, [row[:-1] for row in second])
 
 
 def test_equal_cells_are_seldom_told_apart():

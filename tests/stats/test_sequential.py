@@ -20,6 +20,12 @@ def test_without_blocks_there_is_no_evidence():
     assert interval([], 0.05) == interval([1.0], 0.05) == (-math.inf, math.inf)
 
 
+def test_two_blocks_are_evidence_whatever_the_scatter():
+    assert _unknown([0.7]) == 0.0
+    assert _unknown([0.7, 0.7]) > 0.0
+    assert _unknown([0.7, -0.7]) < 0.0
+
+
 @given(logs)
 def test_it_takes_no_side(differences):
     assert log_evidence(differences) == pytest.approx(log_evidence([-value for value in differences]), abs=1e-9)

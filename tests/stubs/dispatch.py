@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from stubs import programs, training_programs
+from stubs import programs, training_programs, wrong_programs
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.record.task import Task
 
 METHODS = {
     "fine": training_programs.Trains,
     "finer": programs.Decay,
     "stuck": programs.MaxStepsAtTightPoint,
-    "wrong": programs.WrongSolution,
+    "wrong": wrong_programs.WrongSolution,
     "dies": programs.CrashesAtOnce,
     "hangs": programs.HangsInBuild,
     "limited": programs.HangsAtTightPoint,

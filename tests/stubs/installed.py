@@ -16,7 +16,7 @@ from stubs.tasks import reference
 
 from sciml_bench.adapters import registry
 from sciml_bench.host import lock
-from sciml_bench.references import probe
+from sciml_bench.references import diagnostics, probe
 
 TESTS = Path(stubs.__path__[0]).parent
 
@@ -25,7 +25,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put it in place until the patches are undone; its catalog and the lock of the host are below ``tmp_path``."""
     use_catalog(write_catalog(tmp_path / "catalog"), monkeypatch)
     # What is recommended of stubs goes by the label alone.
-    monkeypatch.setattr(probe, "probed", lambda problem, first=None: None)
+    for module in (probe, diagnostics):
+        monkeypatch.setattr(module, "probed", lambda problem, first=None: None)
     monkeypatch.setattr(registry, "_all", stub_adapters)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "host.lock")
     monkeypatch.setenv("PYTHONPATH", str(TESTS))

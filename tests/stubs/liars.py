@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from stubs.programs import Decay
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.host.processes import process
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.record.task import Point, Task

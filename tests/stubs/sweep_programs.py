@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from stubs.programs import Decay
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution
 from sciml_bench.record.task import Point, Task
 
 TOO_MANY = 16

@@ -6,6 +6,8 @@ import dataclasses
 import math
 from typing import Any
 
+from stubs import programs, wrong_programs
+
 from sciml_bench.record.task import Cell, Draw, Numbers, Point, Reference, Sampling, Task
 
 TIMES = (0.5, 1.0, 2.0)
@@ -33,10 +35,10 @@ def draw(*rates: float) -> Draw:
 
 
 def stub_task(program: str = "good", **changes: Any) -> Task:
-    """A task for a program of :mod:`stubs.programs`, or for ``module:function`` when the name has a colon."""
+    """A task for a program of :mod:`stubs.programs` or :mod:`stubs.wrong_programs`, or for ``module:name``."""
     task = Task(
         cell=Cell("decay", "stub", "closed_form", "discrete", "eager"),
-        program=program if ":" in program else f"stubs.programs:{program}",
+        program=program if ":" in program else f"stubs.{_module(program)}:{program}",
         source="",
         numbers=Numbers(
             y0=(1.0, 1.0),
@@ -57,3 +59,7 @@ def stub_task(program: str = "good", **changes: Any) -> Task:
         reference=reference(),
     )
     return dataclasses.replace(task, **changes)
+
+
+def _module(program: str) -> str:
+    return "wrong_programs" if hasattr(wrong_programs, program) and not hasattr(programs, program) else "programs"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from stubs.programs import Decay
 
-from sciml_bench.adapters.base import FloatArray, Trainer
+from sciml_bench.adapters.program import FloatArray, Trainer
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Task, Training
 

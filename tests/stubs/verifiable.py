@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import datetime
 import hashlib
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stubs.records import stub_measurement
+from stubs.records import sealed_line, stub_measurement
 from stubs.tasks import TIMES, reference, stub_task
 
 from sciml_bench.measure.scoring.gradient import gradient_scores
@@ -57,6 +58,14 @@ class MadeRun:
     def text(self) -> str:
         """The text of its records.jsonl."""
         return "".join(json.dumps(record) + "\n" for record in self.records)
+
+    def write(self, folder: Path) -> None:
+        """Write the files of a run folder, with checksums."""
+        folder.mkdir(parents=True)
+        (folder / "plan.json").write_text(json.dumps(self.plan), encoding="utf-8")
+        (folder / "environment.json").write_text(json.dumps(self.environment), encoding="utf-8")
+        lines = [sealed_line(record) + "\n" for record in self.records]
+        (folder / "records.jsonl").write_text("".join(lines), encoding="utf-8")
 
     def verified(self, folder: Path, text: str | None = None, known: Any = None) -> Verification:
         """What the rules say of it, with its records in a file of this folder."""
@@ -178,3 +187,20 @@ def _point(task: Task, index: int, generator: random.Random) -> PointResult:
         ),
         memory_growth_bytes=0,
     )
+
+
+def point(run: MadeRun, line: int = 1, index: int = 0) -> dict[str, Any]:
+    """A point of a record, of the line that counts from 0."""
+    return run.records[line - 1]["points"][index]
+
+
+def again(record: dict[str, Any], attempt: int) -> dict[str, Any]:
+    """A record measured once more, a month later and by a nanosecond slower."""
+    again = copy.deepcopy(record) | {
+        "attempt": attempt,
+        "record_id": "again",
+        "started_at": "2026-02-01T00:00:00+00:00",
+    }
+    for item in again["points"]:
+        item["solve"]["ns"] = [ns + 1 for ns in item["solve"]["ns"]]
+    return again

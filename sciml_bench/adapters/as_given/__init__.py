@@ -34,7 +34,7 @@ def adapter_of(path: str, function: str, library: str) -> Adapter:
 
     return replace(
         whole, name=NAME, title=f"the function as given, {whole.title}", script="", options=options, refusal=refusal,
-        program=f"{__name__}.in_{whole.name}:build", modes=whole.modes[:1], recipes=recipes,
+        program=f"{__name__}.in_{whole.name}:GivenProgram", modes=whole.modes[:1], recipes=recipes,
     )  # fmt: skip
 
 

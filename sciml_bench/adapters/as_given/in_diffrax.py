@@ -7,17 +7,18 @@ from typing import Any
 import jax.numpy as jnp
 
 from sciml_bench.adapters.as_given.function import GivenFunction
-from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.diffrax.program import DiffraxProgram
 from sciml_bench.record.task import Task
 
 
-def build(task: Task) -> Program:
-    """The program of a cell."""
-    program, given = DiffraxProgram(task), GivenFunction(task)
+class GivenProgram(DiffraxProgram):
+    """A cell whose right-hand side is the function."""
 
-    def rhs(t: Any, y: Any, p: Any) -> Any:
-        return given.closed(p, jnp)(t, y)
+    def __init__(self, task: Task):
+        super().__init__(task)
+        given = GivenFunction(task)
 
-    program.solve_for(rhs)
-    return program
+        def rhs(t: Any, y: Any, p: Any) -> Any:
+            return given.closed(p, jnp)(t, y)
+
+        self.solve_for(rhs)

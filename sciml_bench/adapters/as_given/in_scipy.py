@@ -13,7 +13,7 @@ from sciml_bench.adapters.scipy.system import System
 from sciml_bench.record.task import Numbers, Point, Task
 
 
-class GivenInSciPy(SciPyProgram):
+class GivenProgram(SciPyProgram):
     """A solve for the solution, and two more for each component of the gradient."""
 
     def __init__(self, task: Task):
@@ -23,8 +23,11 @@ class GivenInSciPy(SciPyProgram):
 
     def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
         """``augmented`` has a system for each component of theta that is moved ahead, then for each moved back."""
-        moves = np.diag(_steps(values, point.rtol))
-        moved = [self._system(numbers, theta, point) for theta in (*(values + moves), *(values - moves))]
+
+        def moved() -> tuple[list[System], None]:
+            moves = np.diag(_steps(values, point.rtol))
+            return [self._system(numbers, theta, point) for theta in (*(values + moves), *(values - moves))], None
+
         return Inputs(values, given, self._system(numbers, values, point), moved)
 
     def _system(self, numbers: Numbers, theta: Vector, point: Point) -> System:
@@ -44,8 +47,3 @@ class GivenInSciPy(SciPyProgram):
 def _steps(theta: Vector, rtol: float) -> Vector:
     """The step of each component, with which truncation and the noise of the solver are about equal."""
     return np.cbrt(rtol) * np.where(theta == 0, 1.0, np.abs(theta))
-
-
-def build(task: Task) -> GivenInSciPy:
-    """The program of a cell of a NumPy function."""
-    return GivenInSciPy(task)

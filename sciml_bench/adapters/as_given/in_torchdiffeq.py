@@ -7,21 +7,22 @@ from typing import Any
 import torch
 
 from sciml_bench.adapters.as_given.function import GivenFunction
-from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.torchdiffeq.program import TorchdiffeqProgram
 from sciml_bench.record.task import Task
 
 
-def build(task: Task) -> Program:
-    """The program of a cell."""
-    program, given = TorchdiffeqProgram(task), GivenFunction(task)
+class GivenProgram(TorchdiffeqProgram):
+    """A cell whose right-hand side is the function."""
 
-    def rhs(t: Any, y: Any, p: Any) -> Any:
-        # Not once a solve: an adjoint differentiates each evaluation, with a graph for each.
-        return given.closed(p, _Arrays)(t, y)
+    def __init__(self, task: Task):
+        super().__init__(task)
+        given = GivenFunction(task)
 
-    program.solve_for(rhs)
-    return program
+        def rhs(t: Any, y: Any, p: Any) -> Any:
+            # Not once a solve: an adjoint differentiates each evaluation, with a graph for each.
+            return given.closed(p, _Arrays)(t, y)
+
+        self.solve_for(rhs)
 
 
 class _Arrays:

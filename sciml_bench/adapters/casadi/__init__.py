@@ -71,8 +71,8 @@ ADAPTER = Adapter(
     packages={"casadi": "casadi"},
     extra="casadi",
     target="casadi",
-    program="sciml_bench.adapters.casadi.program:build",
-    event_program="sciml_bench.adapters.casadi.program:build",
+    program="sciml_bench.adapters.casadi.program:CasadiProgram",
+    event_program="sciml_bench.adapters.casadi.program:CasadiProgram",
     script="sciml_bench.adapters.casadi.script:script_of",
     methods=(
         Method("cvodes_bdf", family="bdf", order=5, implicit=True, stiff=True),

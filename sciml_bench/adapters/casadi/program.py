@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.casadi import COMPILED, EVENT_OPTIONS, SOLVERS, compiler
 from sciml_bench.adapters.casadi.integration import adjoint, in_turn, slopes, solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.event_list import EventList
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.segments import split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
@@ -179,8 +179,3 @@ def _raise(message: str) -> None:
     reason = message.strip().splitlines()[-1]
     too_many = "TOO_MUCH_WORK" in message
     raise SolverFailure(Outcome.MAX_STEPS if too_many else Outcome.STEP_UNDERFLOW, f"CasADi: {reason}")
-
-
-def build(task: Task) -> CasadiProgram:
-    """The program of a CasADi cell."""
-    return CasadiProgram(task)

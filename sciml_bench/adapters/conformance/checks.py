@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import Gradient, Program, Solution
+from sciml_bench.adapters.program import Gradient, Program, Solution
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import GRADIENT, SOLVE, Task
 
@@ -91,7 +91,7 @@ def _solve(task: Task, program: Program, theta: np.ndarray[Any, Any]) -> Solutio
 
 
 def _differentiate(task: Task, program: Program, theta: np.ndarray[Any, Any]) -> Gradient:
-    output = program.gradient(program.prepare(theta, task.points[0]))
+    output = program.gradient(program.prepare_gradient(theta, task.points[0]))
     program.synchronise(output)
     return program.read_gradient(output)
 
@@ -168,7 +168,7 @@ def _inputs_are_used(task: Task, program: Program) -> str:
 
 def _synchronise_waits(task: Task, program: Program) -> str:
     """Reading a result takes no time once ``synchronise`` has returned."""
-    inputs = program.prepare(_theta(task), task.points[0])
+    inputs = program.prepare_gradient(_theta(task), task.points[0])
     calls = {SOLVE: (program.solve, program.read_solution), GRADIENT: (program.gradient, program.read_gradient)}
     for call, read in (calls[kind] for kind in task.calls):
         times = [_timed(program, call, read, inputs) for _ in range(6)][1:]

@@ -11,8 +11,8 @@ import os
 import sys
 from collections.abc import Callable
 
-from sciml_bench.adapters.base import Program
 from sciml_bench.adapters.conformance import checks
+from sciml_bench.adapters.program import Program
 from sciml_bench.host.processes.parent import end_with_parent
 from sciml_bench.record.task import Task
 
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def program_builder(task: Task) -> Callable[[Task], Program]:
-    """The adapter's ``build`` function, imported."""
+    """The program of the adapter, imported."""
     module, _, function = task.program.partition(":")
     return getattr(importlib.import_module(module), function)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
-from sciml_bench.adapters.recipes import by_work
+from sciml_bench.adapters.recipes import by_work, scalar_refusal
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -18,11 +18,7 @@ METHODS = {
 
 def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
-        return "code for Numba is written number by number, which vectors, fields and networks are too large for"
-    if facts.batch > 1:
-        return "CyRK takes one trajectory at a time"
-    return None
+    return scalar_refusal(facts, "code for Numba", "CyRK")
 
 
 def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
@@ -38,7 +34,7 @@ ADAPTER = Adapter(
     packages={"numba": "numba", "CyRK": "CyRK"},
     extra="cyrk",
     target="numba",
-    program="sciml_bench.adapters.cyrk.program:build",
+    program="sciml_bench.adapters.cyrk.program:CyrkProgram",
     script="sciml_bench.adapters.cyrk.script:script_of",
     methods=(
         Method("rk45", family="explicit_rk", order=5, implicit=False, interpolant=4),

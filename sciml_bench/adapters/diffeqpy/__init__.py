@@ -71,7 +71,7 @@ ADAPTER = Adapter(
     packages={"juliacall": "juliacall", "diffeqpy": "diffeqpy"},
     extra="diffeqpy",
     target="python",
-    program="sciml_bench.adapters.diffeqpy.program:build",
+    program="sciml_bench.adapters.diffeqpy.program:DiffeqpyProgram",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
         Method("vern9", family="explicit_rk", order=9, implicit=False, lands=True),

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import juliacall
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.julia.calls import project_fingerprint
 from sciml_bench.adapters.julia.setting_up import package_folder
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import LANDING, Point, Task
@@ -136,11 +136,6 @@ class DiffeqpyProgram(Program):
     def _problem(self, number: int, y: Any, p: Any) -> Any:
         segment = self._segments[number]
         return ode.ODEProblem(self._functions[number], y, (segment.start, segment.end), p)
-
-
-def build(task: Task) -> DiffeqpyProgram:
-    """The program of a diffeqpy cell."""
-    return DiffeqpyProgram(task)
 
 
 _as_vector: Any = julia.seval("values -> collect(Float64, values)")

@@ -102,7 +102,7 @@ ADAPTER = Adapter(
     packages={"jax": "jax", "diffrax": "diffrax"},
     extra="jax",
     target="jax",
-    program="sciml_bench.adapters.diffrax.program:build",
+    program="sciml_bench.adapters.diffrax.program:DiffraxProgram",
     script="sciml_bench.adapters.diffrax.script:script_of",
     methods=(*EXPLICIT, *IMPLICIT, *SPLIT, *FIXED, *STOCHASTIC),
     sensitivities=("checkpointed", "discrete", "backsolve", "forward"),
@@ -114,5 +114,5 @@ ADAPTER = Adapter(
     cached_modes=("compiled",),
     cost=Cost(startup_s=5.0, call_s=0.01, adjoint_startup_s=12.0),
     look=PlotStyle("#0072b2", "sD"),
-    event_program="sciml_bench.adapters.diffrax.events:build",
+    event_program="sciml_bench.adapters.diffrax.events:EventProgram",
 )

@@ -18,12 +18,12 @@ import jax
 import jax.numpy as jnp
 import optimistix
 
-from sciml_bench.adapters.base import FloatArray
 from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.failures import MAX_STEPS_REACHED, status
 from sciml_bench.adapters.diffrax.gradients import Inputs
 from sciml_bench.adapters.diffrax.program import N_REPORT, DiffraxProgram, Integrate, Solved, Values
 from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.record.task import Point, Task
 
 _SPARE = 2
@@ -213,8 +213,3 @@ class EventProgram(DiffraxProgram):
                 jumped = self._events.resets[event](jnp.asarray(time, self._dtype), jumped, named)
             after = jnp.where(place == i, jumped, after)
         return after
-
-
-def build(task: Task) -> EventProgram:
-    """The program of a Diffrax cell of a problem with events."""
-    return EventProgram(task)

@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 import optimistix
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.diffrax import solvers
 from sciml_bench.adapters.diffrax.failures import MAX_STEPS_REACHED, check, outcome, status
 from sciml_bench.adapters.diffrax.gradients import Gradients, Inputs
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.adapters.jax.device import device_of, peak_bytes
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.host.extras import install_command
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task, Training
@@ -332,11 +332,6 @@ class DiffraxProgram(Program):
         counts = (jnp.asarray(solution.stats[name]) for name in ("num_steps", "num_accepted_steps"))
         report = jnp.stack([status(solution.result), *counts])
         return Solved(solution.ys, report.astype(self._dtype))
-
-
-def build(task: Task) -> DiffraxProgram:
-    """The program of a Diffrax cell."""
-    return DiffraxProgram(task)
 
 
 def _named(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.jax.optimisers import optimiser_of
+from sciml_bench.adapters.program import FloatArray, Gradient, Trainer
 from sciml_bench.record.task import Training
 
 Differentiate = Callable[[jax.Array], jax.Array]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import DEFAULT, Adapter, Cost, Method, ProblemTraits, Recipe
-from sciml_bench.adapters.recipes import by_size, by_work, distinct
+from sciml_bench.adapters.recipes import by_size, by_work, distinct, scalar_refusal
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -29,10 +29,8 @@ SPARSE_FROM = 100
 
 def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
-        return "DiffSL is written number by number, which vectors, fields and networks are too large for"
-    if facts.batch > 1:
-        return "pydiffsol takes one trajectory at a time"
+    if reason := scalar_refusal(facts, "DiffSL", "pydiffsol"):
+        return reason
     if facts.n_breakpoints:
         return "equations that jump are solved part by part, and pydiffsol's gradients start from fixed initial values"
     # Loads SymPy, which a declaration does not.
@@ -61,7 +59,7 @@ ADAPTER = Adapter(
     packages={"pydiffsol": "pydiffsol"},
     extra="diffsol",
     target="diffsl",
-    program="sciml_bench.adapters.diffsol.program:build",
+    program="sciml_bench.adapters.diffsol.program:DiffsolProgram",
     script="sciml_bench.adapters.diffsol.script:script_of",
     methods=(
         Method("bdf", family="bdf", order=5, implicit=True, stiff=True),

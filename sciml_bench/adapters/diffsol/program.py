@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.diffsol import CONTROLLED, MATRICES, SMALLEST_STEP, SOLVERS
 from sciml_bench.adapters.diffsol.model import model_text
 from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
@@ -135,8 +135,3 @@ class DiffsolProgram(Program):
 def _raise(message: str) -> None:
     if message:
         raise SolverFailure(Outcome.STEP_UNDERFLOW, f"diffsol: {message}")
-
-
-def build(task: Task) -> DiffsolProgram:
-    """The program of a diffsol cell."""
-    return DiffsolProgram(task)

@@ -12,12 +12,12 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.jax.compiling import CacheHits, CompileTimes
 from sciml_bench.adapters.jax.device import device_of, peak_bytes
 from sciml_bench.adapters.jax.optimisers import optimiser_of
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
+from sciml_bench.adapters.program import FloatArray, Trainer
 from sciml_bench.record.task import Task, Training
 
 
@@ -170,8 +170,3 @@ class JaxTrainer(ModelTrainer):
 
     def theta(self) -> FloatArray:
         return np.asarray(ravel_pytree(self._arrays)[0], dtype=np.float64)
-
-
-def build(task: Task) -> JaxProgram:
-    """The program of a task."""
-    return JaxProgram(task)

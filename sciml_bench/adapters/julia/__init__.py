@@ -12,11 +12,12 @@ from dataclasses import replace
 from sciml_bench.adapters.base import Adapter, Cost, Method, PlotStyle, ProblemTraits, Recipe
 from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.environments import in_environment, unmet
+from sciml_bench.adapters.julia.optional_parts import OPTIONAL, lacking_part
 from sciml_bench.adapters.recipes import by_size, by_work, distinct, other_kind
 from sciml_bench.record.task import LANDING, Cell
 
 ADJOINTS = ("interpolating", "gauss", "quadrature", "backsolve")
-PRODUCTS = ("reversediff", "enzyme", "zygote")
+PRODUCTS = ("reversediff", "enzyme", "zygote", "mooncake")
 
 # The emitter writes no function that returns its result, which Zygote wants, for larger states.
 _LARGEST_FOR_ZYGOTE = 20
@@ -42,8 +43,14 @@ def refusal(cell: Cell, facts: ProblemTraits, environment: Mapping[str, str] = o
         return (
             "adjoints go back from one saved time to the next in any case: landing on them is for sensitivity forward"
         )
-    reasons = (installation.refused_part(part, environment) for part in _parts(cell))
+    reasons = (_unusable(part, environment) for part in _parts(cell))
     return next(filter(None, reasons), None)
+
+
+def _unusable(part: str, environment: Mapping[str, str]) -> str | None:
+    """Return why a part of the installation cannot be used: it was never added, or did not work."""
+    absent = lacking_part(part, environment) if part in OPTIONAL else None
+    return absent or installation.refused_part(part, environment)
 
 
 def _no_events(cell: Cell, facts: ProblemTraits) -> str | None:
@@ -102,9 +109,9 @@ ADAPTER = Adapter(
     packages={"juliacall": "juliacall"},
     extra="julia",
     target="julia",
-    program="sciml_bench.adapters.julia.program:build",
+    program="sciml_bench.adapters.julia.program:JuliaProgram",
     script="sciml_bench.adapters.julia.script:script_of",
-    event_program="sciml_bench.adapters.julia.program:build",
+    event_program="sciml_bench.adapters.julia.program:JuliaProgram",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False, lands=True),
         Method("vern7", family="explicit_rk", order=7, implicit=False, lands=True),

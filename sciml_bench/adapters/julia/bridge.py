@@ -8,8 +8,8 @@ from typing import Any
 # Before NumPy and all other frameworks: a library loaded earlier may bring another version of what Julia needs.
 import juliacall
 
-from sciml_bench.adapters.base import Inside, Program
 from sciml_bench.adapters.julia.calls import Calls, inside, project_fingerprint
+from sciml_bench.adapters.program import Inside, Program
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.trajectories import Trajectories
 

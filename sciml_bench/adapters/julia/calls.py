@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sciml_bench.adapters.base import Inside
 from sciml_bench.adapters.julia.manifest import fingerprint
+from sciml_bench.adapters.program import Inside
 
 LOOKUP_NS = 500_000
 """Julia's clock of compiling also runs while it looks up code that it has, as for each function pointer on a compiled

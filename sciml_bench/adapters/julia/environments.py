@@ -9,7 +9,7 @@ from pathlib import Path
 from sciml_bench.adapters.base import Adapter, ProblemTraits
 from sciml_bench.adapters.environments import renamed
 from sciml_bench.adapters.julia import installation
-from sciml_bench.adapters.julia.installation import CURE, KEPT
+from sciml_bench.adapters.julia.installation import KEPT
 from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.host.environments import NAMES
@@ -29,19 +29,13 @@ def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
     if not NAMES.fullmatch(name):
         raise UsageError(f"'{name}' cannot name an environment")
     variables = installation.named(name)
-    setup = f"{CURE} --name {name}"
     if not installation.record_path(variables).is_file():
-        raise UsageError(f"Julia has no environment '{name}'; {setup}")
-
-    def lacking() -> str | None:
-        reason = installation.lacking(variables)
-        return reason and reason.replace(CURE, setup)
-
+        raise UsageError(f"Julia has no environment '{name}'; {installation.cure(variables)}")
     found = renamed(declared, name)
     return replace(
         found,
         variables=lambda: installation.variables(variables),
-        lacking=lacking,
+        lacking=lambda: installation.lacking(variables),
         refusal=lambda cell, facts: refusal(cell, facts, variables),
         locks=lambda: {
             f"{found.name}/{path.removeprefix(KEPT).lstrip('/')}": text
@@ -52,17 +46,18 @@ def in_environment(declared: Adapter, name: str, refusal: Refusal) -> Adapter:
 
 def unmet(name: str, releases: Sequence[str]) -> str:
     """Return which releases, such as ``Enzyme==0.13.46``, are not in the installation of this name, with the fix."""
+    variables = installation.named(name)
     try:
-        found = installation.read(installation.record_path(installation.named(name)))
+        found = installation.read(installation.record_path(variables))
         versions = package_versions(Path(found.project)) if found else {}
     except (StoreError, ManifestError) as error:
-        return str(error)
+        return installation.with_cure(error, variables)
     lacking = [
         release for release in releases if versions.get(release.partition("==")[0]) != release.partition("==")[2]
     ]
     if not lacking:
         return ""
     return (
-        f"Julia has no environment '{name}' with {', '.join(lacking)}; {CURE} --name {name} --project FOLDER, with a "
-        "folder whose Manifest.toml has them"
+        f"Julia has no environment '{name}' with {', '.join(lacking)}; {installation.cure(variables)} --project "
+        "FOLDER, with a folder whose Manifest.toml has them"
     )

@@ -62,6 +62,17 @@ def record_path(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(told) if told else data_folder(environment) / "julia.json"
 
 
+def cure(environment: Mapping[str, str] = os.environ) -> str:
+    """The command that mends an installation, with the name that its record has."""
+    name = record_path(environment).stem.partition(AT)[2]
+    return f"{CURE} --name {name}" if name else CURE
+
+
+def with_cure(error: Exception, environment: Mapping[str, str] = os.environ) -> str:
+    """The message of an error, with the command that mends this installation."""
+    return str(error).replace(CURE, cure(environment))
+
+
 def named(name: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables with which the functions of this module read the installation of this name."""
     path = record_path(environment)
@@ -118,28 +129,28 @@ def lacking(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why Julia cannot run here, with the fix; ``None`` when it can. Reads files only, starts nothing."""
     for variable, other in ((_EXECUTABLE, _PROJECT), (_PROJECT, _EXECUTABLE)):
         if environment.get(variable) and not environment.get(other):
-            return f"{variable} is set, but {other} is not; set both, or unset both and {CURE}"
+            return f"{variable} is set, but {other} is not; set both, or unset both and {cure(environment)}"
     try:
         installation = found(environment)
         if installation is None:
-            return f"no Julia is set up for sciml-bench; {CURE}"
-        return _broken(installation)
+            return f"no Julia is set up for sciml-bench; {cure(environment)}"
+        return _broken(installation, cure(environment))
     except (StoreError, ManifestError) as error:
-        return str(error)
+        return with_cure(error, environment)
 
 
-def _broken(installation: Installation) -> str | None:
+def _broken(installation: Installation, mended_by: str) -> str | None:
     if not os.access(installation.executable, os.X_OK):
-        return f"Julia is no longer at {installation.executable}; {CURE}"
+        return f"Julia is no longer at {installation.executable}; {mended_by}"
     versions = package_versions(Path(installation.project))
     for package in (PACKAGE, "PythonCall"):
         if package not in versions:
-            return f"the project {installation.project} has no package {package}; {CURE}"
+            return f"the project {installation.project} has no package {package}; {mended_by}"
     wanted = juliacall_version()
     if wanted and versions["PythonCall"] != wanted:
         return (
             f"the project {installation.project} has PythonCall {versions['PythonCall']}, but juliacall {wanted} "
-            f"needs {wanted}; {CURE}"
+            f"needs {wanted}; {mended_by}"
         )
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,18 @@ def package_versions(project: Path) -> dict[str, str]:
     """
     path = manifest_path(project)
     try:
-        manifest: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        packages: dict[str, list[dict[str, Any]]] = manifest.get("deps", {})
-        return {name: str(entries[0].get("version", "")) for name, entries in packages.items()}
+        status = path.stat()
+        return dict(_versions(path, status.st_mtime_ns, status.st_size))
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ManifestError(f"{path} cannot be read ({error}); run: sciml-bench julia setup") from error
+
+
+@lru_cache(maxsize=8)
+def _versions(path: Path, _changed_ns: int, _size_bytes: int) -> dict[str, str]:
+    """Kept, as a plan asks for each of its cells."""
+    manifest: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    packages: dict[str, list[dict[str, Any]]] = manifest.get("deps", {})
+    return {name: str(entries[0].get("version", "")) for name, entries in packages.items()}
 
 
 def direct_dependencies(project: Path) -> frozenset[str]:

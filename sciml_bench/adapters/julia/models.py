@@ -9,12 +9,12 @@ from typing import Any
 import juliacall
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.julia.bridge import Bridged, raised
 from sciml_bench.adapters.julia.calls import Calls
 from sciml_bench.adapters.julia.setting_up import package_folder
 from sciml_bench.adapters.julia.training import optimiser_numbers
 from sciml_bench.adapters.models import ModelProgram, ModelTrainer
+from sciml_bench.adapters.program import FloatArray, Trainer
 from sciml_bench.record.task import Task, Training
 
 
@@ -39,9 +39,11 @@ class JuliaModelProgram(Bridged, ModelProgram):
     what reads their results.
     """
 
-    def __init__(self, task: Task, bench: Any):
+    bench: Any
+
+    def __init__(self, task: Task):
         super().__init__(task)
-        self.bench, slots = bench, self.learning.slots
+        bench, slots = self.bench, self.learning.slots
         named = ([s.layer for s in slots], [s.kind for s in slots], [s.role for s in slots], [s.shape for s in slots])
         # Length of a one-hot label; 0 if the loss takes none.
         classes = self.learning.data.classes if self.learning.loss == "cross_entropy" else 0

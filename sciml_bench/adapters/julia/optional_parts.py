@@ -6,35 +6,42 @@ import os
 from collections.abc import Container, Mapping
 from pathlib import Path
 
-from sciml_bench.adapters.julia.installation import CURE, found
+from sciml_bench.adapters.julia import installation
 from sciml_bench.adapters.julia.manifest import ManifestError, package_versions
 from sciml_bench.errors import StoreError
 
-OPTIONAL = {"simplechains": ("SimpleChains",), "diffeqpy": ("OrdinaryDiffEq", "OrdinaryDiffEqDefault")}
-"""The packages behind each part, by the name that ``julia setup --with`` takes, the name of an adapter."""
+OPTIONAL = {
+    "simplechains": ("SimpleChains",),
+    "diffeqpy": ("OrdinaryDiffEq", "OrdinaryDiffEqDefault"),
+    "mooncake": ("Mooncake",),
+}
+"""The packages behind each part, by the name that ``julia setup --with`` takes: of an adapter, or of products of the
+adapter ``julia``.
+"""
 
 
 def lacking_part(part: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why a part is not there, with the fix; ``None`` when it is. Reads files only."""
     try:
-        known = found(environment)
+        known = installation.found(environment)
         versions = {} if known is None else package_versions(Path(known.project))
     except (StoreError, ManifestError) as error:
-        return str(error)
-    return absence(part, versions)
+        return installation.with_cure(error, environment)
+    return absence(part, versions, environment)
 
 
-def absence(part: str, there: Container[str]) -> str | None:
+def absence(part: str, there: Container[str], environment: Mapping[str, str] = os.environ) -> str | None:
     """Return why a part is not among these packages, with the fix; ``None`` when it is."""
     absent = [package for package in OPTIONAL[part] if package not in there]
     if not absent:
         return None
-    return f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in Julia's project; {cure(part)}"
+    verb = "is" if len(absent) == 1 else "are"
+    return f"{' and '.join(absent)} {verb} not in Julia's project; {cure(part, environment)}"
 
 
-def cure(part: str) -> str:
-    """The command that adds a part."""
-    return f"{CURE} --with {part}"
+def cure(part: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The command that adds a part to an installation."""
+    return f"{installation.cure(environment)} --with {part}"
 
 
 def present(project: Path) -> tuple[str, ...]:

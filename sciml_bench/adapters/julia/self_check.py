@@ -1,6 +1,6 @@
 """Tries the parts of a Julia installation: a solve and (except for SUNDIALS) a gradient each, in a separate process.
 
-Optional parts that are adapters of models are tried, once added, by the gradient of a small model.
+Optional parts are tried once they were added, adapters of models by the gradient of a small model.
 
 As a module it is that process: a task as JSON on standard input, one JSON object on standard output.
 """
@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,8 @@ PARTS = {
     "sundials": ("cvode_bdf", "gauss-reversediff", "in-place"),
     "enzyme": ("tsit5", "gauss-enzyme", "compiled"),
 }
+# Of packages that users may add.
+OPTIONAL_PARTS = {"mooncake": ("rodas5p", "gauss-mooncake", "compiled")}
 REQUIRED = "forward"
 # The model by which optional parts are tried.
 MODEL = "matrix-exponential"
@@ -50,7 +52,9 @@ _LONGEST_MESSAGE = 300
 def parts(installation: Installation, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, str]:
     """Result of each part: empty if it works, otherwise a message. Ends early if the required part fails."""
     found: dict[str, str] = {}
-    for part, cell in [*PARTS.items(), *((part, None) for part in _models(installation))]:
+    there = present(Path(installation.project))
+    added = {part: cell for part, cell in OPTIONAL_PARTS.items() if part in there}
+    for part, cell in {**PARTS, **added, **dict.fromkeys(_models(there))}.items():
         say(f"trying {part}: {'/'.join(cell or (MODEL,))} …")
         task = _task(cell, part not in SOLVES_ONLY) if cell else _model_task(part)
         found[part], seconds = _try(task, installation, environment)
@@ -71,13 +75,12 @@ def _task(cell: tuple[str, str, str], gradient: bool) -> str:
     return dataclasses.replace(task, options={"gradient": gradient}).to_json()
 
 
-def _models(installation: Installation) -> tuple[str, ...]:
-    """The optional parts there that are adapters of models."""
-    from sciml_bench.adapters.registry import adapter
+def _models(parts: Iterable[str]) -> tuple[str, ...]:
+    """The optional parts that are adapters of models."""
+    from sciml_bench.adapters.registry import adapter, names
     from sciml_bench.record.task import CONVENTIONAL
 
-    there = present(Path(installation.project))
-    return tuple(part for part in there if adapter(part).track == CONVENTIONAL)
+    return tuple(part for part in parts if part in names() and adapter(part).track == CONVENTIONAL)
 
 
 def _model_task(part: str) -> str:
@@ -142,7 +145,8 @@ def main() -> None:
     """Build the task's program, solve and differentiate once, and report the result."""
     text = sys.stdin.read()
     # Julia comes before NumPy and all else.
-    program = importlib.import_module(json.loads(text)["program"].partition(":")[0])
+    module, _, name = json.loads(text)["program"].partition(":")
+    program = getattr(importlib.import_module(module), name)
     import numpy as np
 
     from sciml_bench.record.task import Task
@@ -150,7 +154,7 @@ def main() -> None:
     task = Task.from_json(text)
     start = time.perf_counter()
     try:
-        built = program.build(task)
+        built = program(task)
         point = task.points[-1]
         if task.learning is None:
             inputs = built.prepare(np.array(task.numbers.theta), point)

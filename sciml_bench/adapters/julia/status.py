@@ -16,7 +16,7 @@ from sciml_bench.host.extras import install_command
 _SHOWN = (
     "SciMLBench", "PythonCall", "DifferentialEquations", "OrdinaryDiffEq", "OrdinaryDiffEqCore", "SciMLBase",
     "SciMLSensitivity", "ForwardDiff", "Zygote", "ReverseDiff", "Enzyme", "Sundials", "StaticArrays",
-    "Lux", "SimpleChains",
+    "Lux", "SimpleChains", "Mooncake",
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def status(environment: Mapping[str, str]) -> Status:
         packages=_packages(Path(found.project)),
         precompile_s=found.precompile_s,
         parts=found.parts,
-        absent=_absent(Path(found.project)),
+        absent=_absent(Path(found.project), environment),
     )
 
 
@@ -75,9 +75,9 @@ def _packages(project: Path) -> dict[str, str]:
     return {name: versions[name] for name in _SHOWN if name in versions}
 
 
-def _absent(project: Path) -> dict[str, str]:
+def _absent(project: Path, environment: Mapping[str, str]) -> dict[str, str]:
     there = optional_parts.present(project)
-    return {part: optional_parts.cure(part) for part in optional_parts.OPTIONAL if part not in there}
+    return {part: optional_parts.cure(part, environment) for part in optional_parts.OPTIONAL if part not in there}
 
 
 def lines(found: Status) -> list[str]:

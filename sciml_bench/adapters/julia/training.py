@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
+from sciml_bench.adapters.program import FloatArray, Gradient, Trainer
 from sciml_bench.record.task import Training
 
 _NUMBERS = ("learning_rate", "beta1", "beta2", "epsilon", "decay", "weight_decay")

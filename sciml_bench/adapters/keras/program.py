@@ -13,11 +13,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.keras.optimisers import optimiser_of
 from sciml_bench.adapters.keras.weights import from_keras, to_keras
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
+from sciml_bench.adapters.program import FloatArray, Trainer
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
 from sciml_bench.adapters.tensorflow.device import GPU, device_of, peak_bytes, synchronise
 from sciml_bench.record.task import Task, Training
@@ -173,8 +173,3 @@ class KerasTrainer(ModelTrainer):
 
     def theta(self) -> FloatArray:
         return self._run.flat(variable.numpy() for variable in self._run.variables)
-
-
-def build(task: Task) -> KerasProgram:
-    """The program of a task."""
-    return KerasProgram(task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
-from sciml_bench.adapters.recipes import by_work
+from sciml_bench.adapters.recipes import by_work, scalar_refusal
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -11,11 +11,7 @@ __all__ = ["ADAPTER"]
 
 def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
-        return "code for Numba is written number by number, which vectors, fields and networks are too large for"
-    if facts.batch > 1:
-        return "numbalsoda takes one trajectory at a time"
-    return None
+    return scalar_refusal(facts, "code for Numba", "numbalsoda")
 
 
 def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
@@ -30,7 +26,7 @@ ADAPTER = Adapter(
     packages={"numba": "numba", "numbalsoda": "numbalsoda"},
     extra="numbalsoda",
     target="numba",
-    program="sciml_bench.adapters.numbalsoda.program:build",
+    program="sciml_bench.adapters.numbalsoda.program:NumbalsodaProgram",
     script="sciml_bench.adapters.numbalsoda.script:script_of",
     methods=(
         # Switches between Adams methods of orders 1 to 12 and BDF of orders 1 to 5.

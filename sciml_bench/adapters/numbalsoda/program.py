@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import importlib
 from functools import cached_property
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba import cfunc
 
-from sciml_bench.adapters.base import FloatArray, Solution, Vector
-from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.numba import CompileTimes
-from sciml_bench.adapters.numba.solves_only import SolvesOnly
-from sciml_bench.adapters.segments import split
+from sciml_bench.adapters.numba.solves_only import Inputs, SolvesOnly
+from sciml_bench.adapters.program import FloatArray, Solution, Vector
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import Point, Task
 
@@ -33,15 +27,6 @@ RUNAWAY = 1e150
 """LSODA's norm squares the components, which overflows beyond: it then stands still and reports success."""
 
 
-class Inputs(NamedTuple):
-    """The inputs of one call: the initial state, and for each segment what the right-hand side is given."""
-
-    y0: Vector
-    data: tuple[Vector, ...]
-    rtol: float
-    atol: float
-
-
 class Solved(NamedTuple):
     """Values at the saved times; ``failed_at`` is where the segment started that failed."""
 
@@ -52,44 +37,26 @@ class Solved(NamedTuple):
 class NumbalsodaProgram(SolvesOnly):
     """``lsoda`` or ``dop853``; the right-hand side reaches them as the address of a C function."""
 
-    library = "numbalsoda"
+    library = package = "numbalsoda"
 
     def __init__(self, task: Task):
-        self._numbers = numbers = task.numbers
-        self._source = load_source(task)
         self._solver = SOLVERS[task.cell.method]
-        self._segments = split(numbers)
+        super().__init__(task, self._solver)
         self._times = [np.asarray([segment.start, *segment.times]) for segment in self._segments]
-        self._scale = min(numbers.atol_scale)
-        self._clips = any(segment.clipped for segment in self._segments)
-        self.compiled = CompileTimes([*vars(self._source).values(), self._solver])
 
     @cached_property
     def _address(self) -> int:
-        """The C function, compiled when it is first needed; where the right-hand side jumps, ``p`` ends with the times
-        between which it is smooth."""
-        derivative, n = self._source.derivative, len(self._numbers.p)
-        if self._clips:
+        """The C function, compiled when it is first needed."""
+        derivative = self.derivative
 
-            def function(t: float, y: Any, dy: Any, p: Any) -> None:
-                derivative(min(max(t, p[n]), p[n + 1]), y, dy, p)
+        def function(t: float, y: Any, dy: Any, p: Any) -> None:
+            derivative(t, y, dy, p)
 
-        else:
-
-            def function(t: float, y: Any, dy: Any, p: Any) -> None:
-                derivative(t, y, dy, p)
-
-        self._function: Any = cfunc(LIBRARY.lsoda_sig)(function)
-        return self._function.address
+        return self.address(LIBRARY.lsoda_sig, function)
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        numbers, values = self._numbers, np.array(theta, dtype=np.float64)
-        parameters = numbers.wrt == "parameters"
-        p = values if parameters else np.asarray(numbers.p, dtype=np.float64)
-        y0 = np.asarray(numbers.y0, dtype=np.float64) if parameters else values
-        # Never empty: the library takes its address.
-        data = tuple(np.array([*p, segment.low, segment.high]) for segment in self._segments)
-        return Inputs(y0, data, point.rtol, point.atol * self._scale)
+        inputs = super().prepare(theta, point)
+        return inputs._replace(atol=float(np.min(inputs.atol)))
 
     def solve(self, inputs: Inputs) -> Solved:
         y, saved = inputs.y0, []
@@ -108,15 +75,4 @@ class NumbalsodaProgram(SolvesOnly):
                 f"more than {MAX_STEPS} of them"
             )
             raise SolverFailure(Outcome.STEP_UNDERFLOW, message)
-        largest = float(np.max(np.abs(output.ys)))
-        if not largest < RUNAWAY:
-            raise SolverFailure(Outcome.NONFINITE, f"numbalsoda reports success with a state of {largest:g}")
-        return Solution(output.ys, {})
-
-    def versions(self) -> dict[str, str]:
-        return {"numbalsoda": version("numbalsoda"), "numba": numba.__version__, "numpy": np.__version__}
-
-
-def build(task: Task) -> NumbalsodaProgram:
-    """The program of a numbalsoda cell."""
-    return NumbalsodaProgram(task)
+        return self.solution(output.ys, {}, RUNAWAY)

@@ -71,8 +71,3 @@ def _provider(device: str) -> str:
     if wanted not in onnxruntime.get_available_providers():
         raise SolverFailure(Outcome.UNSUPPORTED, "ONNX Runtime sees no GPU here; run: pip install onnxruntime-gpu")
     return wanted
-
-
-def build(task: Task) -> OnnxRuntimeProgram:
-    """The program of a task."""
-    return OnnxRuntimeProgram(task)

@@ -70,7 +70,7 @@ ADAPTER = Adapter(
     packages={"numpy": "numpy", "scipy": "scipy"},
     extra="",
     target="numpy",
-    program="sciml_bench.adapters.scipy.program:build",
+    program="sciml_bench.adapters.scipy.program:SciPyProgram",
     script="sciml_bench.adapters.scipy.script:script_of",
     methods=(
         Method("rk45", family="explicit_rk", order=5, implicit=False, lands=True, interpolant=4),
@@ -91,5 +91,5 @@ ADAPTER = Adapter(
     refusal=refusal,
     cost=Cost(startup_s=1.0, call_s=0.1),
     look=PlotStyle("#00916a", "oH"),
-    event_program="sciml_bench.adapters.scipy.events:build",
+    event_program="sciml_bench.adapters.scipy.events:EventProgram",
 )

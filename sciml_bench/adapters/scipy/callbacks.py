@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import Vector
+from sciml_bench.adapters.program import Vector
 from sciml_bench.adapters.scipy.layout import Layout
 from sciml_bench.adapters.scipy.newton import Fill
 

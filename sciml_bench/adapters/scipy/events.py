@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from sciml_bench.adapters.base import Vector
 from sciml_bench.adapters.event_list import MOST_EVENTS, NEAR, EventList
+from sciml_bench.adapters.program import Vector
 from sciml_bench.adapters.scipy.failures import raised, unfinished
 from sciml_bench.adapters.scipy.program import METHODS, Counts, Inputs, SciPyProgram, Solved
 from sciml_bench.adapters.scipy.solve_ivp import counting_steps
@@ -39,8 +39,8 @@ class EventProgram(SciPyProgram):
 
     def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
         made = super()._prepared(numbers, values, given, point)
-        augmented = [system._replace(p=made.p) for system in made.augmented]
-        return made._replace(state=made.state._replace(p=made.p), augmented=augmented, uncoupled=None)
+        state = made.state._replace(p=made.p)
+        return Inputs(made.p, given, state, lambda: ([system._replace(p=made.p) for system in made.augmented], None))
 
     def _segments_in_turn(self, system: System, said: list[Any]) -> Solved:
         solve = _Solve(self, system)
@@ -157,8 +157,3 @@ class _Solve:
     def _solvers(self, values: Vector) -> Vector:
         place = self.system.place
         return values if place is None else values[np.argsort(place)]
-
-
-def build(task: Task) -> EventProgram:
-    """The program of a SciPy cell of a problem with events."""
-    return EventProgram(task)

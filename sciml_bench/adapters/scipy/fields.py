@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import Vector
+from sciml_bench.adapters.program import Vector
 from sciml_bench.adapters.scipy.callbacks import writing
 from sciml_bench.adapters.scipy.layout import Layout, banded_blocks, dense, sparse
 from sciml_bench.adapters.scipy.newton import Fill, point_by_point
@@ -46,7 +46,7 @@ class FieldSystems(Systems):
             self.source.augmented, len(start), self._reuses, p, columns.start, self.arranged.points
         )  # fmt: skip
         if chosen is None and self._method not in EXPLICIT:
-            chosen = self.storage(n_columns).layout(self.shape, n_columns)
+            chosen = self._layout(n_columns)
         return self._system(rhs, start, rtol, atol, chosen, p, columns)
 
     def _system(

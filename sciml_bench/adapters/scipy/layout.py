@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from sciml_bench.adapters.base import Vector
+from sciml_bench.adapters.program import Vector
 from sciml_bench.adapters.scipy.structure import Band, Structure
 
 Indices = NDArray[np.int64]

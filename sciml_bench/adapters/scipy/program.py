@@ -6,15 +6,16 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution, Vector
 from sciml_bench.adapters.scipy.coupling import cheaper
 from sciml_bench.adapters.scipy.failures import raised, unfinished
 from sciml_bench.adapters.scipy.fields import FieldSystems, has_fields
@@ -35,16 +36,33 @@ if TYPE_CHECKING:
 METHODS = {"rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "lsoda": LSODA}
 
 
-class Inputs(NamedTuple):
-    """The inputs of one trajectory: its data, if something is computed around the solve, the problem, the problem with
-    its sensitivities, and these without their coupling if that may be cheaper.
+@dataclass
+class Inputs:
+    """The inputs of one trajectory: its data, if something is computed around the solve, and the problem.
+
+    ``make`` makes the systems of a gradient, a hundred for as many parameters: the problem with its
+    sensitivities, and these without their coupling if that may be cheaper.
     """
 
     p: Parameters
     given: tuple[Any, ...] | None
     state: System
-    augmented: list[System]
-    uncoupled: System | None = None
+    make: Callable[[], tuple[list[System], System | None]]
+
+    @cached_property
+    def systems(self) -> tuple[list[System], System | None]:
+        """The systems of a gradient, made once."""
+        return self.make()
+
+    @property
+    def augmented(self) -> list[System]:
+        """The problem with its sensitivities: one system, or several that share them out."""
+        return self.systems[0]
+
+    @property
+    def uncoupled(self) -> System | None:
+        """One system without the coupling in its matrix, if that may be cheaper."""
+        return self.systems[1]
 
 
 class Counts(NamedTuple):
@@ -119,6 +137,13 @@ class SciPyProgram(Program):
         each = zip(self._trajectories, self._given, strict=True)
         return [self._prepared(numbers, values, given, point) for numbers, given in each]
 
+    def prepare_gradient(self, theta: FloatArray, point: Point) -> list[Inputs]:
+        inputs = self.prepare(theta, point)
+        for one in inputs:
+            # Made here, as the call would be timed with it.
+            _ = one.systems
+        return inputs
+
     def _prepared(self, numbers: Numbers, values: Vector, given: tuple[Any, ...] | None, point: Point) -> Inputs:
         parameters = numbers.wrt == "parameters"
         p = self._parameters(values if parameters else np.asarray(numbers.p))
@@ -127,14 +152,12 @@ class SciPyProgram(Program):
         if given is not None:
             y0, start = self._start(p, given)
         atol = point.atol * np.asarray(numbers.atol_scale)
-        atol_of_all = absolute_tolerance(atol, values, numbers)
-        return Inputs(
-            p=p,
-            given=given,
-            state=self._systems.state(p, y0, point.rtol, atol),
-            augmented=self._systems.augmented(p, start, point.rtol, atol_of_all),
-            uncoupled=self._systems.uncoupled(p, start, point.rtol, atol_of_all),
-        )
+
+        def of_gradient() -> tuple[list[System], System | None]:
+            given_to_both = (p, start, point.rtol, absolute_tolerance(atol, values, numbers))
+            return self._systems.augmented(*given_to_both), self._systems.uncoupled(*given_to_both)
+
+        return Inputs(p, given, self._systems.state(p, y0, point.rtol, atol), of_gradient)
 
     def solve(self, inputs: list[Inputs]) -> list[Solved]:
         return self._each(inputs, lambda one: self._integrate(one.state))
@@ -288,11 +311,6 @@ class SciPyProgram(Program):
             if known is None:
                 raise
             raise known from error
-
-
-def build(task: Task) -> SciPyProgram:
-    """The program of a SciPy cell."""
-    return SciPyProgram(task)
 
 
 def _clipped(function: Callable[..., Any], segment: Segment) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from scipy.sparse import csc_matrix, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from sciml_bench.adapters.base import Vector
+from sciml_bench.adapters.program import Vector
 from sciml_bench.record.task import Numbers
 
 Indices = NDArray[np.intp]

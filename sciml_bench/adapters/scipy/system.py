@@ -107,6 +107,7 @@ class Systems:
         self.source, self._numbers, self._method, self._is_compiled = source, numbers, method, is_compiled
         self._n, self._n_theta = len(numbers.y0), len(numbers.theta)
         self._reuses = method == "odeint"
+        self._layouts: dict[int, Layout] = {}
 
     def state(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System:
         """The problem itself."""
@@ -132,10 +133,14 @@ class Systems:
 
     def uncoupled(self, p: Parameters, start: Vector, rtol: float, atol: Vector) -> System | None:
         """One system, with a Newton matrix of only the diagonal blocks as a band, if there is a storage for it."""
-        if (storage := self.uncoupled_storage) is None:
+        if (chosen := self._uncoupled_layout) is None:
             return None
-        chosen = storage.layout(self.shape, self._n_theta)
         return self._with(slice(0, self._n_theta), p, start, rtol, atol, chosen)
+
+    @cached_property
+    def _uncoupled_layout(self) -> Layout | None:
+        storage = self.uncoupled_storage
+        return None if storage is None else storage.layout(self.shape, self._n_theta)
 
     @cached_property
     def uncoupled_storage(self) -> Storage | None:
@@ -170,7 +175,7 @@ class Systems:
         if self._method in EXPLICIT:
             return System(rhs, start, rtol, atol, {}, (), columns)
         n_columns = columns.stop - columns.start
-        chosen = chosen or self.storage(n_columns).layout(self.shape, n_columns)
+        chosen = chosen or self._layout(n_columns)
         fill = self._fill(chosen, columns, p, atol[: self._n])
         options = self._options(chosen, fill)
         return System(rhs, start, rtol, atol, options, (), columns).ordered(chosen.order)
@@ -224,6 +229,12 @@ class Systems:
                 return Storage(layout.banded_blocks, self.band)
             return Storage(layout.banded, self.band) if self._is_interleaved else Storage(layout.dense)
         return Storage(layout.sparse if size >= SPARSE_FROM else layout.dense)
+
+    def _layout(self, n_columns: int) -> Layout:
+        """The places of the entries of a system with ``n_columns`` sensitivities, worked out once."""
+        if n_columns not in self._layouts:
+            self._layouts[n_columns] = self.storage(n_columns).layout(self.shape, n_columns)
+        return self._layouts[n_columns]
 
     @property
     def _is_interleaved(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sciml_bench.adapters.base import NO_GRADIENT, Adapter, Cost, Method, ProblemTraits, Recipe
-from sciml_bench.adapters.recipes import by_work
+from sciml_bench.adapters.recipes import by_work, scalar_refusal
 from sciml_bench.record.task import Cell
 
 __all__ = ["ADAPTER"]
@@ -15,11 +15,7 @@ METHODS = {"cvode_bdf": "BDF", "cvode_adams": "Adams"}
 
 def refusal(_cell: Cell, facts: ProblemTraits) -> str | None:
     """Return why a cell cannot run on a problem with these facts."""
-    if facts.arrays or facts.latent or facts.controlled or facts.n_weights:
-        return "code for Numba is written number by number, which vectors, fields and networks are too large for"
-    if facts.batch > 1:
-        return "scikit-SUNDAE takes one trajectory at a time"
-    return None
+    return scalar_refusal(facts, "code for Numba", "scikit-SUNDAE")
 
 
 def recipes(facts: ProblemTraits) -> tuple[Recipe, ...]:
@@ -34,7 +30,7 @@ ADAPTER = Adapter(
     packages={"numba": "numba", "sksundae": "scikit-sundae"},
     extra="sksundae",
     target="numba",
-    program="sciml_bench.adapters.sksundae.program:build",
+    program="sciml_bench.adapters.sksundae.program:SundaeProgram",
     script="sciml_bench.adapters.sksundae.script:script_of",
     methods=(
         Method("cvode_bdf", family="bdf", order=5, implicit=True, stiff=True),

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray, Solution, Vector
-from sciml_bench.adapters.emitted_source import load_source
-from sciml_bench.adapters.numba import CompileTimes
 from sciml_bench.adapters.numba.solves_only import SolvesOnly
-from sciml_bench.adapters.segments import split
+from sciml_bench.adapters.program import FloatArray, Solution, Vector
 from sciml_bench.adapters.sksundae import METHODS
 from sciml_bench.adapters.sksundae.solver import part_solver, solve_part
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -46,23 +41,17 @@ class Solved(NamedTuple):
 class SundaeProgram(SolvesOnly):
     """``CVODE`` on each smooth part of the time span; a tolerance has its own objects, which are used again."""
 
-    library = "scikit-SUNDAE"
+    library, package = "scikit-SUNDAE", "scikit-sundae"
 
     def __init__(self, task: Task):
-        self._numbers = numbers = task.numbers
-        self._source = load_source(task)
+        super().__init__(task)
         self._method = METHODS[task.cell.method]
-        self._segments = split(numbers)
         self._times = [np.asarray(segment.times) for segment in self._segments]
-        self._scale = np.asarray(numbers.atol_scale)
-        self._p = np.array(numbers.p, dtype=np.float64)
+        self._p = np.array(task.numbers.p, dtype=np.float64)
         self._solvers: dict[Point, list[Any]] = {}
-        self.compiled = CompileTimes(vars(self._source).values())
 
     def prepare(self, theta: FloatArray, point: Point) -> Inputs:
-        numbers, values = self._numbers, np.array(theta, dtype=np.float64)
-        y0, p = (np.asarray(given, dtype=np.float64) for given in (numbers.y0, numbers.p))
-        return Inputs(y0, values, point) if numbers.wrt == "parameters" else Inputs(values, p, point)
+        return Inputs(*self.split_theta(theta), point)
 
     def solve(self, inputs: Inputs) -> Solved:
         self._p[:] = inputs.p
@@ -96,14 +85,6 @@ class SundaeProgram(SolvesOnly):
             status, message, start = output.failed
             outcome = Outcome.MAX_STEPS if status == TOO_MANY else Outcome.STEP_UNDERFLOW
             raise SolverFailure(outcome, f"CVODE failed in the segment from t = {start:g}: {message}")
-        if not np.all(np.isfinite(output.ys)):
-            raise SolverFailure(Outcome.NONFINITE, "CVODE reports success with a state that is not finite")
-        return Solution(output.ys, {"n_rhs_evaluations": output.n_rhs, "n_jacobian_evaluations": output.n_jacobian})
-
-    def versions(self) -> dict[str, str]:
-        return {"scikit-sundae": version("scikit-sundae"), "numba": numba.__version__, "numpy": np.__version__}
-
-
-def build(task: Task) -> SundaeProgram:
-    """The program of a scikit-SUNDAE cell."""
-    return SundaeProgram(task)
+        return self.solution(
+            output.ys, {"n_rhs_evaluations": output.n_rhs, "n_jacobian_evaluations": output.n_jacobian}
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sciml_bench.adapters import script
-from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.sksundae import METHODS
 from sciml_bench.record.task import Point, Task
 
@@ -13,40 +12,28 @@ def script_of(task: Task, point: Point) -> str:
     from sciml_bench.adapters.sksundae import solver
 
     functions, imports = script.quoted([solver.part_solver, solver.solve_part])
-    return script.joined(
-        script.head(task, "scikit-sundae, numba and numpy", "solves"),
-        script.imports(task, "from numba import njit", "from sksundae.cvode import CVODE", *imports),
-        "# The model.",
-        script.body(task),
-        "# Its numbers, and how it is solved.",
-        "\n".join([script.given(task, point), *script.segments(split(task.numbers))]),
-        functions,
-        "\n".join(_solve(task)),
-        script.check_of_solve(task),
+    return script.solves(
+        task,
+        point,
+        "scikit-sundae, numba and numpy",
+        ["from numba import njit", "from sksundae.cvode import CVODE", *imports],
+        functions=functions,
+        before=[
+            f'METHOD = "{METHODS[task.cell.method]}"',
+            'OPTIONS = {"method": METHOD, "rtol": RTOL, "atol": ATOL, "max_num_steps": 1_000_000}',
+            "VALUES = P.copy()",
+            "SOLVERS = [",
+            "    part_solver(derivative, jacobian, N_STATES, low, high, VALUES, OPTIONS) for *_, low, high in PARTS",
+            "]",
+        ],
+        data="VALUES[:]",
+        parts=[
+            "    for solver, (start, times, n_saved, _, _) in zip(SOLVERS, PARTS):",
+            "        result = solve_part(solver, start, times, y)",
+            "        if not result.success:",
+            "            raise RuntimeError(result.message)",
+            "        ys = result.y[1:] if len(times) > 1 else result.y[None]",
+            "        saved.append(ys[:n_saved])",
+            "        y = ys[-1]",
+        ],
     )
-
-
-def _solve(task: Task) -> list[str]:
-    parameters = task.numbers.wrt == "parameters"
-    return [
-        f'METHOD = "{METHODS[task.cell.method]}"',
-        'OPTIONS = {"method": METHOD, "rtol": RTOL, "atol": ATOL, "max_num_steps": 1_000_000}',
-        "VALUES = P.copy()",
-        "SOLVERS = [",
-        "    part_solver(derivative, jacobian, N_STATES, low, high, VALUES, OPTIONS) for *_, low, high in PARTS",
-        "]",
-        "",
-        "",
-        "def solve(theta):",
-        '    """The states at the saved times."""',
-        f"    VALUES[:], y = {'theta, Y0' if parameters else 'P, np.asarray(theta, dtype=float)'}",
-        "    saved = []",
-        "    for solver, (start, times, n_saved, _, _) in zip(SOLVERS, PARTS):",
-        "        result = solve_part(solver, start, times, y)",
-        "        if not result.success:",
-        "            raise RuntimeError(result.message)",
-        "        ys = result.y[1:] if len(times) > 1 else result.y[None]",
-        "        saved.append(ys[:n_saved])",
-        "        y = ys[-1]",
-        "    return np.concatenate(saved)",
-    ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sksundae.cvode import CVODE
 
-from sciml_bench.adapters.base import Vector
+from sciml_bench.adapters.program import Vector
 
 
 def part_solver(

@@ -60,7 +60,7 @@ ADAPTER = Adapter(
     },
     extra="tensorflow",
     target="tensorflow",
-    program="sciml_bench.adapters.tensorflow.program:build",
+    program="sciml_bench.adapters.tensorflow.program:TensorFlowProgram",
     script="sciml_bench.adapters.tensorflow.script:script_of",
     methods=(BDF, DORMAND_PRINCE, RK4),
     sensitivities=(BACKSOLVE, DISCRETE, FORWARD),

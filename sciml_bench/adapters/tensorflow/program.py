@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.program import FloatArray, Gradient, Program, Solution, Trainer
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.adapters.tensorflow import BDF, FORWARD, RK4, UNROLLED, failures, forward, shares, solvers
 from sciml_bench.adapters.tensorflow.compiling import TraceTimes
@@ -367,11 +367,6 @@ class TensorFlowProgram(Program):
             return source.jacobian(inside(t), z * scale, *arguments) * (scale / scale[:, None])
 
         return right_hand_side, jacobian if hasattr(source, "jacobian") else None
-
-
-def build(task: Task) -> TensorFlowProgram:
-    """The program of a TensorFlow cell."""
-    return TensorFlowProgram(task)
 
 
 def _report_of(diagnostics: Any) -> tf.Tensor:

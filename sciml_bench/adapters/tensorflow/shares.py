@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.record.task import Numbers
 
 TOGETHER = 32

@@ -11,8 +11,8 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 import keras
 import tensorflow as tf
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.keras.optimisers import optimiser_of
+from sciml_bench.adapters.program import FloatArray, Gradient, Trainer
 from sciml_bench.adapters.tensorflow.device import GPU, synchronise
 from sciml_bench.adapters.tensorflow.failures import typed
 from sciml_bench.record.task import Training

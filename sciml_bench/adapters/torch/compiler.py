@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 
 
 def compiled_model(model: torch.nn.Module) -> Any:

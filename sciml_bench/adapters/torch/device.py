@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from sciml_bench.adapters.base import Program
+from sciml_bench.adapters.program import Program
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import TF32, Cell
 

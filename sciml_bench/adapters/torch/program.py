@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Trainer
 from sciml_bench.adapters.emitted_source import load_source
 from sciml_bench.adapters.models import MIXED, ModelProgram, ModelTrainer
+from sciml_bench.adapters.program import FloatArray, Trainer
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_model
 from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
 from sciml_bench.adapters.torch.optimisers import optimiser_of
@@ -129,8 +129,3 @@ class TorchTrainer(ModelTrainer):
     def theta(self) -> FloatArray:
         parameters = torch.nn.utils.parameters_to_vector(self._run.model.parameters())
         return parameters.detach().to("cpu", torch.float64).numpy()
-
-
-def build(task: Task) -> TorchProgram:
-    """The program of a task."""
-    return TorchProgram(task)

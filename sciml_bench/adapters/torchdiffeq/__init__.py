@@ -129,8 +129,8 @@ ADAPTER = Adapter(
     target="torch-arrays",
     # TorchInductor fuses scalar code, and calls a library for each product with a matrix.
     mode_targets={"compiled": "torch"},
-    program="sciml_bench.adapters.torchdiffeq.program:build",
-    event_program="sciml_bench.adapters.torchdiffeq.events:build",
+    program="sciml_bench.adapters.torchdiffeq.program:TorchdiffeqProgram",
+    event_program="sciml_bench.adapters.torchdiffeq.events:EventProgram",
     script="sciml_bench.adapters.torchdiffeq.script:script_of",
     methods=(*ADAPTIVE, *FIXED),
     sensitivities=("discrete", "backsolve", SEMINORM),

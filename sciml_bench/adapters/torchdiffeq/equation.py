@@ -44,6 +44,9 @@ class Arguments(NamedTuple):
 class Equation(nn.Module):
     """y' = f(t, y, p). ``calls`` counts evaluations; ``arguments`` are what f takes after t and y."""
 
+    callback_accept_step: Callable[[Tensor, Tensor, Tensor], None]
+    """Called after each accepted step by adaptive methods; others warn of it, so that it may be missing."""
+
     def __init__(self, rhs: RightHandSide, calls: Calls):
         super().__init__()
         self.rhs = rhs
@@ -55,41 +58,23 @@ class Equation(nn.Module):
         return self.rhs(t, y, *self.arguments)
 
 
-class OneSidedEquation(Equation):
-    """y' = f(t, y, p) on a segment that starts or ends at a breakpoint: there f is its limit from inside."""
-
-    def __init__(self, rhs: RightHandSide, calls: Calls, segment: Segment):
-        super().__init__(rhs, calls)
-        self.low, self.high = segment.low, segment.high
-
-    def forward(self, t: Tensor, y: Tensor) -> Tensor:
-        self.calls.evaluations += 1
-        return self.rhs(t.clamp(self.low, self.high), y, *self.arguments)
-
-
-class _CountsSteps:
-    """Has the callback for accepted steps of adaptive methods; others warn of it."""
-
-    calls: Calls
-
-    def callback_accept_step(self, _t: Tensor, _y: Tensor, _dt: Tensor) -> None:
-        self.calls.accepted += 1
-
-
-class _CountingEquation(_CountsSteps, Equation):
-    pass
-
-
-class _CountingOneSidedEquation(_CountsSteps, OneSidedEquation):
-    pass
-
-
 def equation(rhs: RightHandSide, calls: Calls, segment: Segment, counts_steps: bool) -> Equation:
-    """The module for one segment; ``counts_steps`` where the method has such a callback."""
-    if segment.clipped:
-        one_sided = _CountingOneSidedEquation if counts_steps else OneSidedEquation
-        return one_sided(rhs, calls, segment)
-    return (_CountingEquation if counts_steps else Equation)(rhs, calls)
+    """The module for one segment; ``counts_steps`` where the method has a callback for accepted steps.
+
+    On a segment that starts or ends at a breakpoint, f is its limit from inside there.
+    """
+
+    def one_sided(t: Tensor, y: Tensor, *arguments: Any) -> Tensor:
+        return rhs(t.clamp(segment.low, segment.high), y, *arguments)
+
+    made = Equation(one_sided if segment.clipped else rhs, calls)
+
+    def count(_t: Tensor, _y: Tensor, _dt: Tensor) -> None:
+        calls.accepted += 1
+
+    if counts_steps:
+        made.callback_accept_step = count
+    return made
 
 
 def depends_on_time(rhs: RightHandSide, t0: float, y0: Tensor, arguments: tuple[Any, ...]) -> bool:

@@ -135,8 +135,3 @@ class EventProgram(TorchdiffeqProgram):
             f = module(t, y)
             tangents = (torch.ones_like(t), f)
             return torch.func.jvp(lambda t, y: self._source.events(t, y, p), (t, y), tangents)[1]
-
-
-def build(task: Task) -> EventProgram:
-    """The program of a torchdiffeq cell of a problem with events."""
-    return EventProgram(task)

@@ -10,8 +10,8 @@ import torch
 import torchdiffeq
 from torch import Tensor
 
-from sciml_bench.adapters.base import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer
 from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.program import BACKWARD_EVALUATIONS, FloatArray, Gradient, Solution, Trainer
 from sciml_bench.adapters.segments import split
 from sciml_bench.adapters.time_grid import fixed_steps, refuse_too_many
 from sciml_bench.adapters.torch.compiler import CompiledProgram, compiled_right_hand_side
@@ -291,8 +291,3 @@ class TorchdiffeqProgram(OnDevice, CompiledProgram):
 
 def _as_it_is(p: Tensor) -> Tensor:
     return p
-
-
-def build(task: Task) -> TorchdiffeqProgram:
-    """The program of a torchdiffeq cell."""
-    return TorchdiffeqProgram(task)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Trainer
+from sciml_bench.adapters.program import FloatArray, Trainer
 from sciml_bench.adapters.torch.compiler import CompiledProgram
 from sciml_bench.adapters.torch.optimisers import optimiser_of
 from sciml_bench.record.task import Training

@@ -26,7 +26,7 @@ ADAPTER = Adapter(
     packages={"torch": "torch", "torchode": "torchode"},
     extra="torchode",
     target="torch-arrays",
-    program="sciml_bench.adapters.torchode.program:build",
+    program="sciml_bench.adapters.torchode.program:TorchodeProgram",
     script="sciml_bench.adapters.torchode.script:script_of",
     methods=(
         Method("tsit5", family="explicit_rk", order=5, implicit=False),

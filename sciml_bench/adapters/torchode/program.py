@@ -10,8 +10,8 @@ import torch
 import torchode
 from torch import Tensor
 
-from sciml_bench.adapters.base import FloatArray, Gradient, Solution
 from sciml_bench.adapters.emitted_source import load_source
+from sciml_bench.adapters.program import FloatArray, Gradient, Solution
 from sciml_bench.adapters.segments import Segment, split
 from sciml_bench.adapters.torch.device import OnDevice, device_of, versions
 from sciml_bench.record.outcome import Outcome, SolverFailure
@@ -219,8 +219,3 @@ def _trajectories(solved: Solved) -> Trajectories | None:
 
 def _as_it_is(p: Tensor) -> Tensor:
     return p
-
-
-def build(task: Task) -> TorchodeProgram:
-    """The program of a torchode cell."""
-    return TorchodeProgram(task)

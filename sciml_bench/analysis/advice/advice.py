@@ -40,8 +40,7 @@ best one.
 KINDS = ("small", "stiff", "large")
 
 Solver = str
-"""A cell without its problem: :attr:`Cell.solver`."""
-"""Adapter, method, sensitivity, mode, precision and device: a cell without its problem."""
+"""Adapter, method, sensitivity, mode, precision and device: a cell without its problem, :attr:`Cell.solver`."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def between_runs(
         raise UsageError(
             f"{mine.name} and {theirs.name} cannot be compared:\n{listed}\n"
             "Measure both on the same machine with the same version of the problems and the same profile; "
-            "-k leaves problems out."
+            "use -k to exclude problems."
         )
     if not set(mine.cells) & set(theirs.cells):
         return None
@@ -96,7 +96,9 @@ def _check_repeats(base: Side, new: Side, repeated: Sequence[Side]) -> None:
     seen = base.record_ids | new.record_ids
     for side in repeated:
         if side.record_ids & seen:
-            raise UsageError(f"{side.name} holds records of a run that is given already: it repeats nothing")
+            raise UsageError(
+                f"{side.name} has records of BASE, NEW or another repeated run: it repeats nothing; name another run"
+            )
         seen |= side.record_ids
         reasons = [why_no_repeat(of, side) for of in (base, new)]
         if all(reasons):

@@ -13,7 +13,8 @@ from enum import StrEnum
 from statistics import median
 
 from sciml_bench.analysis.loaded_run import RecordEntry
-from sciml_bench.analysis.rows import Row, Target, Time
+from sciml_bench.analysis.ranking import time_of
+from sciml_bench.analysis.rows import Row, Target
 from sciml_bench.analysis.tables import formatting
 
 
@@ -133,7 +134,7 @@ def _tolerances(a: Side, b: Side) -> Item:
 def _accuracy(a: Side, b: Side, target: Target, quantity: str) -> Item:
     """Libraries mean different errors by equal tolerances, so errors must be equal."""
     what = "equal accuracy reached"
-    times = [_time(side.row, quantity) for side in (a, b)]
+    times = [time_of(side.row, quantity) for side in (a, b)]
     absent = [side.name for side, time in zip((a, b), times, strict=True) if time.seconds is None]
     if absent:
         return Item(what, State.UNKNOWN, f"{' and '.join(absent)}: no time at the target")
@@ -144,10 +145,6 @@ def _accuracy(a: Side, b: Side, target: Target, quantity: str) -> Item:
     if bounds:
         return Item(what, State.FAIL, f"{' and '.join(bounds)} is more accurate than {digits} at its loosest tolerance")
     return Item(what, State.PASS, f"both times are read at {digits}, between measured tolerances")
-
-
-def _time(row: Row, quantity: str) -> Time:
-    return row.gradient if quantity == "gradient" else row.solve
 
 
 _TRUSTED = ("certified", "exact", "published", "extended")

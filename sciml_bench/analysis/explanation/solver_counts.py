@@ -14,7 +14,7 @@ from statistics import median
 
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
 from sciml_bench.analysis.rows import Row, Target
-from sciml_bench.stats.front import WorkPoint, pareto_front
+from sciml_bench.stats.front import pareto_front
 
 # Name of a count → the names that adapters give it. In the order in which they explain a time best: the cost of a step
 # varies least between libraries, the cost of a factorisation says least about the rest.
@@ -26,8 +26,6 @@ COUNTS: dict[str, tuple[str, ...]] = {
     "factorisations": ("n_factorisations", "n_lu"),
 }
 REJECTED = ("n_rejected",)
-
-QUANTITIES = ("gradient", "solve")
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def _neighbours(process: ProcessSummary, target: Target, quantity: str) -> _Neig
     if target.digits is None:
         points = (point for point in process.points if point.rtol == target.rtol)
         return next((_Neighbours(point, point, 0.0) for point in points), None)
-    by_work = {work: point for point in process.points if (work := _work(point, quantity)) is not None}
+    by_work = {work: point for point in process.points if (work := point.half(quantity).work) is not None}
     front = pareto_front(by_work)
     if not front or target.digits > front[-1].digits:
         return None
@@ -105,13 +103,9 @@ def _between(a: float, b: float, share: float, log: bool) -> float:
     return (1 - share) * a + share * b
 
 
-def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
-    return point.gradient.work if quantity == "gradient" else point.solve.work
-
-
 def count(point: PointSummary, quantity: str, keys: tuple[str, ...]) -> float | None:
     """Return a count of a point's ``gradient`` or ``solve`` under the first of these names that it has."""
-    counts = point.gradient.counts if quantity == "gradient" else point.solve.counts
+    counts = point.half(quantity).counts
     for key in keys:
         value = counts.get(key)
         if value is not None and math.isfinite(value) and value >= 0:
@@ -125,6 +119,6 @@ def _nearest_rtol(row: Row, target: Target, quantity: str) -> float | None:
     found = [
         (abs(work.digits - target.digits), point.rtol)
         for point in row.summary.points
-        if (work := _work(point, quantity)) is not None
+        if (work := point.half(quantity).work) is not None
     ]
     return min(found)[1] if found else None

@@ -34,6 +34,10 @@ class Bias:
     p: Mapping[str, float]
     serial: tuple[float, float]
 
+    def __post_init__(self) -> None:
+        if set(self.orders) != set(Order) or set(self.p) != {*Order, DRIFT}:
+            raise ValueError("a bias has an interval of each order, and a p of each and of the drift")
+
     def level(self, blocks: int, nominal: float) -> float:
         """Return how often a plain t-test of ``blocks`` blocks errs with the measured autocorrelation."""
         rho = min(0.95, max(0.0, self.serial[0]))

@@ -5,14 +5,14 @@ runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
-from sciml_bench.analysis.process_summary import PointSummary
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.planning.profiles import Profile
+from sciml_bench.record.task import CALLS
 from sciml_bench.stats.power import smallest_named
 from sciml_bench.stats.ratio import pair, paired_ratio
 from sciml_bench.stats.verdict import FEW_PROCESSES, LEAST_RATIO_OF_FEW
@@ -71,8 +71,8 @@ def sights(spread: Spread, profiles: Iterable[Profile]) -> Iterator[Sight]:
 
 
 def _spreads(cells: list[CellSummary]) -> Iterator[float]:
-    for seconds in (_solve_s, _gradient_s):
-        times = [_tightest(cell, seconds) for cell in cells]
+    for call in CALLS:
+        times = [_tightest(cell, call) for cell in cells]
         for a, b in combinations(times, 2):
             pairs = pair(a, b)
             if len(pairs.blocks) >= _FEWEST_PROCESSES:
@@ -82,17 +82,9 @@ def _spreads(cells: list[CellSummary]) -> Iterator[float]:
                     yield sd
 
 
-def _solve_s(point: PointSummary) -> float | None:
-    return point.solve.seconds
-
-
-def _gradient_s(point: PointSummary) -> float | None:
-    return point.gradient.seconds
-
-
-def _tightest(cell: CellSummary, seconds: Callable[[PointSummary], float | None]) -> dict[int, float | None]:
+def _tightest(cell: CellSummary, call: str) -> dict[int, float | None]:
     """Each process's time at the tightest tolerance at which all of them have one."""
-    by_block = {p.block: {point.rtol: seconds(point) for point in p.points} for p in cell.processes}
+    by_block = {p.block: {point.rtol: point.half(call).seconds for point in p.points} for p in cell.processes}
     rtols = [
         rtol
         for rtol in sorted({point.rtol for point in cell.points})

@@ -13,10 +13,9 @@ from typing import Any
 
 from sciml_bench import __version__
 from sciml_bench.analysis.machine_hash import machine_hash
-from sciml_bench.analysis.selftest.bias import DRIFT, Bias
-from sciml_bench.analysis.selftest.blocks import Order
 from sciml_bench.analysis.selftest.figures import Figures, Series
 from sciml_bench.errors import StoreError
+from sciml_bench.record.codec import decode
 from sciml_bench.record.jsonl import append_line, store_error, write_whole
 from sciml_bench.record.record import Record
 from sciml_bench.record.run_folder import Run, environment_hash, made_at
@@ -185,41 +184,10 @@ def _from_dict(data: Mapping[str, Any], folder: Path) -> SelfTest:
         noisy_processes=data["noisy_processes"],
         processes=data["processes"],
         figures=Figures(
-            tuple(map(_series, data["series"])),
+            decode(tuple[Series, ...], data["series"]),
             data["blocks_per_trial"],
             {int(n): float(change) for n, change in data["smallest_change"].items()},
             {float(by): int(n) for by, n in data["processes_needed"].items()},
         ),
         folder=folder,
-    )
-
-
-def _series(data: Mapping[str, Any]) -> Series:
-    def pairs(name: str) -> dict[str, Any]:
-        return {role: tuple(values) for role, values in data[name].items()}
-
-    return Series(
-        name=data["name"],
-        blocks=data["blocks"],
-        sd_log=data["sd_log"],
-        again=tuple(data["again"]),
-        slower=pairs("slower"),
-        false_positives=tuple(data["false_positives"]),
-        false_winners=tuple(data["false_winners"]),
-        labelled=tuple(data["labelled"]),
-        bias=_bias(data["bias"]),
-        found=pairs("found"),
-        named=pairs("named"),
-    )
-
-
-def _bias(data: Mapping[str, Any]) -> Bias:
-    return Bias(
-        label=tuple(data["label"]),
-        position=tuple(data["position"]),
-        orders={order.value: tuple(data["orders"][order]) for order in Order},
-        drift=tuple(data["drift"]),
-        own_drift=tuple(data["own_drift"]),
-        p={str(what): float(data["p"][what]) for what in (*Order, DRIFT)},
-        serial=tuple(data["serial"]),
     )

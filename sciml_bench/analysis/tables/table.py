@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.location import centre
-from sciml_bench.stats.spread import Iterations, Spread
+from sciml_bench.stats.location import median_interval
+from sciml_bench.stats.spread import Spread
 
 # Two processes have an interval ten times as wide as their distance: it only says that there are two.
 _FEWEST_FOR_INTERVAL = 3
@@ -141,12 +141,12 @@ def seconds_entry(
     if spread is None:
         return Entry(formatting.NOTHING, reason=reason)
     known = [seconds for seconds in of_processes if seconds is not None]
-    found = centre(Iterations(1, seconds, None) for seconds in known) if len(known) >= _FEWEST_FOR_INTERVAL else None
+    found = median_interval(known) if len(known) >= _FEWEST_FOR_INTERVAL else None
     return Entry(
         ("≤ " if at_most else "") + formatting.duration(spread.median),
         formatting.duration_range(spread),
         spread.median,
-        half=None if found is None else (found.high - found.low) / 2,
+        half=None if found is None else (found[1] - found[0]) / 2,
         at_most=at_most,
         mark="best" if best else "",
     )

@@ -117,7 +117,7 @@ def _class(loop: Loop) -> str:
 
 def _classes(cell: CellSummary, call: str) -> str:
     """Return how the loops of all processes and tolerances were classed, such as ``flat 8, warm-up 1``."""
-    found = [point.gradient.steady_class if call == "gradient" else point.solve.steady_class for point in cell.points]
+    found = [point.half(call).steady_class for point in cell.points]
     counts = Counter(_CLASSES[name] for name in found if name is not None)
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 

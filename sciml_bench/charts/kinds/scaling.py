@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sciml_bench.analysis.process_summary import PointSummary
+from sciml_bench.analysis.ranking import QUANTITIES
 from sciml_bench.analysis.rows import Target, reading, work_points
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.sweep import axis_of
@@ -15,14 +15,14 @@ from sciml_bench.analysis.tables import formatting
 from sciml_bench.charts import scales
 from sciml_bench.charts.backend import Backend
 from sciml_bench.charts.chart import Chart, chart_name, clean
-from sciml_bench.charts.data import QUANTITIES, Contest, RunData
+from sciml_bench.charts.data import Contest, RunData
 from sciml_bench.charts.kind import RunKind
 from sciml_bench.charts.kinds.sweep import draw_line, sweep_charts
 from sciml_bench.charts.layout import Grid, LegendLine, failed_strip, title
 from sciml_bench.charts.line_names import End, LineNames
 from sciml_bench.charts.problem_data import label, listed, places
 from sciml_bench.charts.style import Configuration
-from sciml_bench.stats.front import WorkPoint, common_target
+from sciml_bench.stats.front import common_target
 from sciml_bench.stats.spread import Spread, spread
 
 _SIZE_AT_END = re.compile(r"-\d+$")
@@ -80,8 +80,8 @@ def _family(name: str, states: Mapping[str, int], contest: Contest, quantity: st
         key: [entry.cell for problem, entry in of.items() if problem in states] for key, of in contest.solvers.items()
     }
     cells = [cell for of in members.values() for cell in of]
-    digits = common_target(work_points(cell.processes, lambda point: _work(point, quantity)) for cell in cells)
-    rtols = [point.rtol for cell in cells for point in cell.points if _seconds(point, quantity) is not None]
+    digits = common_target(work_points(cell.processes, lambda point: point.half(quantity).work) for cell in cells)
+    rtols = [point.rtol for cell in cells for point in cell.points if point.half(quantity).seconds is not None]
     target = Target(digits, None if digits is not None else min(rtols, default=None))
     solvers: dict[Configuration, tuple[Dot, ...]] = {}
     for key, of in members.items():
@@ -93,19 +93,11 @@ def _family(name: str, states: Mapping[str, int], contest: Contest, quantity: st
 
 def _dot(cell: CellSummary, size: int, target: Target, quantity: str) -> Dot:
     readings = [
-        reading(process, target, lambda point: _work(point, quantity), lambda point: _seconds(point, quantity))
+        reading(process, target, lambda point: point.half(quantity).work, lambda point: point.half(quantity).seconds)
         for process in cell.processes
     ]
     reason = next((item.reason for item in readings if item.time is None), "")
     return Dot(cell, size, spread(item.time for item in readings), reason)
-
-
-def _work(point: PointSummary, quantity: str) -> WorkPoint | None:
-    return point.gradient.work if quantity == "gradient" else point.solve.work
-
-
-def _seconds(point: PointSummary, quantity: str) -> float | None:
-    return point.gradient.seconds if quantity == "gradient" else point.solve.seconds
 
 
 def _chart(data: RunData, found: Family) -> Chart:

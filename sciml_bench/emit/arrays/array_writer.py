@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.arrays.prepared_functions import Item, function, given, prepared, symbols_of
+from sciml_bench.emit.arrays.prepared_functions import Item, function, given, prepared
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.symbolic.forms import VALUE, Affine, Forms, NotArrays, Polynomial
 from sciml_bench.emit.symbolic.rows import Common, Linear, Products, Way, best, is_all
@@ -99,7 +99,7 @@ class ArrayWriter:
             raise NotArrays("numbers of the time would be the same for all trajectories")
         printer = self.context.printer()
         program = straight_line([], list(of_time.values()), self._taken)
-        parameters = {s for s in symbols_of(program) if s in set(self._order)}
+        parameters = {s for s in program.symbols if s in set(self._order)}
         for parameter in sorted(parameters, key=lambda s: s.name):
             name = self.context.names.get(parameter, parameter.name)
             self._prepared.append(Item(name, "{}", [parameter]))

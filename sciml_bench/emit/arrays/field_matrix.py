@@ -14,7 +14,7 @@ from itertools import pairwise
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.arrays.prepared_functions import Item, function, given, prepared, symbols_of
+from sciml_bench.emit.arrays.prepared_functions import Item, function, given, prepared
 from sciml_bench.emit.context import Context, parameter_symbols
 from sciml_bench.emit.operators import matrix_source
 from sciml_bench.emit.symbolic.statements import Program, straight_line
@@ -197,7 +197,7 @@ class _Split:
         taken = {*context.names.values(), *context.own_names, "given"}
         program = straight_line([], list(rest.values()), taken)
         context.declare_tables(program.pair_tables)
-        used = symbols_of(program)
+        used = program.symbols
         if used & set(self._parameters()):
             items.append(Item("p", "p"))
         lines = given([item.name for item in items])
@@ -210,7 +210,7 @@ class _Split:
 
     def _with_rest(self, program: Program, product: str) -> list[str]:
         """Lines that compute the nonlinear terms and add them to the product."""
-        context, used = self.context, symbols_of(program)
+        context, used = self.context, program.symbols
         lines = [*context.unpack_parameters(used)] if used & set(self._parameters()) else []
         lines += context.unpack_state(used)
         printer = context.printer()

@@ -77,7 +77,7 @@ class _Function:
         body = self.lines + (self._assemble_sparse(blocks) if self.is_sparse else self._assemble_dense(blocks))
         program = straight_line(list(self.definitions.items()), self.coefficients)
         self.context.declare_tables(program.pair_tables)
-        used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
+        used = program.symbols
         printer = self.context.printer()
         lines = [f"def {name}(t, y, p):", *self.context.unpack_parameters(used), *self.context.unpack_state(used)]
         for statement in program.statements:

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sympy import Symbol
-
 from sciml_bench.emit.context import Context, joined
 from sciml_bench.emit.printer import Printer
-from sciml_bench.emit.symbolic.statements import Program, straight_line
+from sciml_bench.emit.symbolic.statements import straight_line
 from sciml_bench.spec.language.operators import Node
 
 
@@ -27,7 +25,7 @@ def prepared(context: Context, items: Sequence[Item], taken: Iterable[str]) -> s
     outputs = [expr for item in items for expr in item.exprs]
     program = straight_line([], outputs, taken)
     printer = printer_of_p(context)
-    lines = context.unpack_parameters(symbols_of(program)) if symbols_of(program) else []
+    lines = context.unpack_parameters(program.symbols) if program.symbols else []
     lines += [f"    {printer.code(s.symbol)} = {printer.code(s.expr)}" for s in program.statements]
     codes = iter([printer.operand(expr) for expr in program.outputs])
     values = [item.code.format(joined([next(codes) for _ in item.exprs])) for item in items]
@@ -56,8 +54,3 @@ def as_tuple(values: Sequence[str]) -> str:
 def function(head: str, lines: Sequence[str]) -> str:
     """The text of a function."""
     return "\n".join([f"def {head}:", *lines, ""])
-
-
-def symbols_of(program: Program) -> set[Symbol]:
-    """All symbols in its expressions."""
-    return {s for e in (*(item.expr for item in program.statements), *program.outputs) for s in e.free_symbols}

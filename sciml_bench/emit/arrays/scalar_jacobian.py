@@ -145,7 +145,7 @@ class _Writer:
         """The lines that compute what the outputs share, and the outputs; ``columns`` are read after the state."""
         taken = {*self.variation.taken, *(s.name for c in columns for s in (*c.direction, *(t for t, _ in c.named)))}
         program = straight_line(needed(named, outputs), outputs, avoid=taken).needed().without_aliases()
-        used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
+        used = program.symbols
         printer = self.context.printer()
         state = self._read_all(columns) if columns else self.context.unpack_state(used)
         lines = [*self.context.unpack_parameters(used), *state]
@@ -189,7 +189,7 @@ def _for_tensorflow(context: Context, variation: Variation) -> str:
     n = len(variation.states)
     entries = [variation.jacobian.get((i, k), sympy.S.Zero) for i in range(n) for k in range(n)]
     program = straight_line(variation.statements, entries, avoid=variation.taken).needed()
-    used = {s for e in (*program.outputs, *(st.expr for st in program.statements)) for s in e.free_symbols}
+    used = program.symbols
     lines = [*context.unpack_parameters(used), *context.unpack_state(used)]
     printer = context.printer()
     lines += [f"    {printer.code(item.symbol)} = {printer.code(item.expr)}" for item in program.statements]

@@ -11,7 +11,7 @@ import contextlib
 
 from sciml_bench.emit.arrays.array_writer import ArrayWriter
 from sciml_bench.emit.arrays.operation_costs import operations
-from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given, printer_of_p, symbols_of
+from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given, printer_of_p
 from sciml_bench.emit.arrays.vector_writer import vector_functions
 from sciml_bench.emit.context import Context, element_symbol
 from sciml_bench.emit.symbolic.forms import NotArrays
@@ -73,6 +73,6 @@ def by_numbers(context: Context) -> str:
     names = [context.names.get(s, s.name) for s in wanted]
     outputs = dict(zip(problem.equations, program.outputs, strict=True))
     lines = [*given(names), *context.unpack_state(used), *here, *context.pack_state(outputs, printer)]
-    head = context.unpack_parameters(symbols_of(program)) if problem.parameters and (names or before) else []
+    head = context.unpack_parameters(program.symbols) if problem.parameters and (names or before) else []
     body = [*head, *before, f"    return {as_tuple(names)}"]
     return "\n\n".join([function("prepared(p)", body), function("rhs(t, y, given)", lines)])

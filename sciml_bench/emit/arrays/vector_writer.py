@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sympy import Symbol
 
 from sciml_bench.emit.arrays import vector_costs
-from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given, symbols_of
+from sciml_bench.emit.arrays.prepared_functions import as_tuple, function, given
 from sciml_bench.emit.arrays.vector_equations import PARAMETERS, STATES, VECTOR, VectorEquations, as_range
 from sciml_bench.emit.context import Context, joined, parameter_symbols
 from sciml_bench.emit.printer import Printer
@@ -63,7 +63,7 @@ class _Writer:
     def function(self, name: str) -> str:
         """A function of t, y and p."""
         program = self.equations.program
-        used = symbols_of(program)
+        used = program.symbols
         lines = [*self._parameters(used), *self._time(used)]
         lines += [*map(self._assigned, program.statements), *self._result()]
         return self._module([function(f"{name}(t, y, p)", lines)])
@@ -83,7 +83,7 @@ class _Writer:
         names = [s for s in (PARAMETERS, *parameter_symbols(self.context.problem), *(s.symbol for s in before))
                  if s in used]  # fmt: skip
         codes = [printer.code(name) for name in names]
-        body = [*self._parameters(symbols_of(program)), *map(self._assigned, before), f"    return {as_tuple(codes)}"]
+        body = [*self._parameters(program.symbols), *map(self._assigned, before), f"    return {as_tuple(codes)}"]
         lines = [*given(codes), *self._time(used), *map(self._assigned, here), *self._result()]
         return self._module([function("prepared(p)", body), function("rhs(t, y, given)", lines)])
 

@@ -13,6 +13,7 @@ from sciml_bench.emit.julia.array_printer import ArrayPrinter
 from sciml_bench.emit.julia.constants import vector
 from sciml_bench.emit.julia.controls import controls_source
 from sciml_bench.emit.julia.loss import less_data, residual_source, scaled, summed, term, weighted
+from sciml_bench.emit.trajectory_data import data_names
 from sciml_bench.errors import UsageError
 from sciml_bench.spec.given import Given
 from sciml_bench.spec.language.operators import NetworkOutput, Node
@@ -39,11 +40,6 @@ def latent_sources(context: Context) -> list[str]:
     if context.problem.loss.of is not None and _network_of_state(context) is None:
         parts.append(_observed(context))
     return [*parts, _loss(context)]
-
-
-def data_names(context: Context) -> list[str]:
-    """The names of the data in the functions that take them."""
-    return [context.names[symbol(given.name)] for given in context.problem.given]
 
 
 def _given(context: Context) -> str:

@@ -160,7 +160,7 @@ class _Writer:
         own = (*tangent.direction, *(target for target, _ in tangent.named))
         taken = {*self.variation.taken, *(s.name for s in own)}
         program = straight_line(needed(named, outputs), outputs, avoid=taken).needed().without_aliases()
-        used = {s for e in (*program.outputs, *(item.expr for item in program.statements)) for s in e.free_symbols}
+        used = program.symbols
         printer = self.context.printer()
         lines = [*self._read(self.variation.parameters, "p", used), *self._read(self.variation.states, "y", used)]
         lines += [f"    {printer.code(item.symbol)} = {printer.code(item.expr)}" for item in program.statements]

@@ -5,15 +5,14 @@ The reference engine integrates this form, and tests hold the array emitters aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import sympy
 from sympy import Symbol
 
-from sciml_bench.emit.activation import formula
+from sciml_bench.emit.symbolic.scalar_networks import Index, ScalarNetworks, indices
 from sciml_bench.spec.language.operators import (
     MIRRORED,
     PERIODIC,
@@ -38,10 +37,7 @@ from sciml_bench.spec.language.operators import (
 )
 from sciml_bench.spec.language.shapes import Shape, shape_of
 from sciml_bench.spec.model import Problem, symbol
-from sciml_bench.spec.network import Layer, Network
 from sciml_bench.spec.quantities import Definition
-
-Index = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -102,9 +98,7 @@ class _Scalariser:
         self.components: dict[Symbol, dict[Index, Node]] = {}
         self._memo: dict[tuple[Node, Index], Node] = {}
         self._solutions: dict[Node, list[Node]] = {}
-        self.networks = {network.name: network for network in problem.networks}
-        self._outputs: dict[tuple[str, tuple[Node, ...]], list[tuple[tuple[Node, ...], tuple[Node, ...]]]] = {}
-        self._jacobians: dict[tuple[str, tuple[Node, ...]], list[list[Node]]] = {}
+        self.networks = ScalarNetworks(problem, self.components, self.element, self._state)
 
     def system(self) -> ScalarSystem:
         problem = self.problem
@@ -112,13 +106,13 @@ class _Scalariser:
         p = self._parameters()
         for axis, grid in enumerate(problem.grids):
             self.components[symbol(grid.name)] = {
-                index: grid.coordinate(index[axis]) for index in _indices(problem.grid_shape)
+                index: grid.coordinate(index[axis]) for index in indices(problem.grid_shape)
             }
         self._define(problem.definitions)
         outputs: list[Node] = []
         for state in problem.states:
             expr = problem.equations[state.name]
-            outputs += [self.element(expr, index) for index in _indices(state.shape)]
+            outputs += [self.element(expr, index) for index in indices(state.shape)]
         invariants = {name: self.element(expr, ()) for name, expr in problem.invariants.items()}
         return ScalarSystem(symbol("t"), y, p, tuple(self.statements), tuple(outputs), invariants)
 
@@ -131,7 +125,7 @@ class _Scalariser:
             if state.start is None:
                 outputs += state.initial
             else:
-                outputs += [self.element(state.start, index) for index in _indices(state.shape)]
+                outputs += [self.element(state.start, index) for index in indices(state.shape)]
         if problem.loss.penalty is not None:
             outputs.append(self.element(problem.loss.penalty, ()))
         return ScalarSystem(symbol("t"), (), p, tuple(self.statements), tuple(outputs), {})
@@ -153,14 +147,14 @@ class _Scalariser:
         row = self.problem.loss.row
         p = self._parameters([(row.name, self.shapes[row])] if self.problem.loss.reads else [])
         expr = self.problem.loss.of
-        outputs = tuple(self.element(expr, index) for index in _indices(self._shape(expr)))
+        outputs = tuple(self.element(expr, index) for index in indices(self._shape(expr)))
         return ScalarSystem(symbol("t"), y, p, tuple(self.statements), outputs, {})
 
     def _parameters(self, more: Sequence[tuple[str, Shape]] = ()) -> tuple[Symbol, ...]:
         """The parameters, the weights of networks and what follows them; constants are known too."""
         problem = self.problem
         for constant in problem.constants:
-            self.components[symbol(constant.name)] = dict(zip(_indices(constant.shape), constant.values, strict=True))
+            self.components[symbol(constant.name)] = dict(zip(indices(constant.shape), constant.values, strict=True))
         weights = [(network.name, (len(network.weights),)) for network in problem.networks]
         named = [(parameter.name, parameter.shape) for parameter in problem.parameters]
         return self._declare("p", [*named, *weights, *more])
@@ -171,14 +165,14 @@ class _Scalariser:
                 index: self._state(
                     f"{definition.name}__{'_'.join(map(str, index))}", self.element(definition.expr, index)
                 )
-                for index in _indices(definition.shape)
+                for index in indices(definition.shape)
             }
 
     def _declare(self, prefix: str, quantities: list[tuple[str, Shape]]) -> tuple[Symbol, ...]:
         flat: list[Symbol] = []
         for name, shape in quantities:
             entries: dict[Index, Node] = {}
-            for index in _indices(shape):
+            for index in indices(shape):
                 component = Symbol(f"{prefix}_{len(flat)}", real=True)
                 flat.append(component)
                 entries[index] = component
@@ -216,10 +210,10 @@ class _Scalariser:
             case Shift():
                 return self._neighbour(expr.args[0], index, int(expr.args[2]), int(expr.args[1]), expr.args[3])
             case Total():
-                return sympy.Add(*(self.element(expr.args[0], i) for i in _indices(self._shape(expr.args[0]))))
+                return sympy.Add(*(self.element(expr.args[0], i) for i in indices(self._shape(expr.args[0]))))
             case Dot():
                 a, b = expr.args
-                return sympy.Add(*(self.element(a, i) * self.element(b, i) for i in _indices(self._shape(a))))
+                return sympy.Add(*(self.element(a, i) * self.element(b, i) for i in indices(self._shape(a))))
             case MatrixProduct():
                 matrix = self.problem.matrices[expr.args[0].name]
                 row = matrix.row(index[0])
@@ -229,7 +223,7 @@ class _Scalariser:
             case TridiagonalSolve():
                 return self._tridiagonal(expr)[index[0]]
             case NetworkOutput():
-                return self._network(expr, index)[0 if self.networks[expr.args[0].name].pointwise else index[0]]
+                return self.networks.output(expr, index)
             case ControlSlope():
                 return self._path_slope(expr, index[0])
             case MatrixOf():
@@ -239,9 +233,9 @@ class _Scalariser:
                     *(self.element(matrix, (index[0] * n + j,)) * self.element(vector, (j,)) for j in range(n))
                 )
             case NetworkGradient():
-                return self._input_jacobian(expr)[0][index[0]]
+                return self.networks.input_jacobian(expr)[0][index[0]]
             case NetworkDivergence():
-                return sympy.Add(*(row[i] for i, row in enumerate(self._input_jacobian(expr))))
+                return sympy.Add(*(row[i] for i, row in enumerate(self.networks.input_jacobian(expr))))
             case _:
                 if not expr.args:
                     return expr
@@ -301,82 +295,6 @@ class _Scalariser:
 
         return between(0, len(control.times) - 1)
 
-    def _network(self, expr: Node, index: Index) -> tuple[Node, ...]:
-        """The outputs of a network."""
-        return self._layers(expr, index)[-1][1]
-
-    def _layers(self, expr: Node, index: Index) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
-        """The inputs and outputs of each layer's activations, after the network's inputs; a statement a neuron."""
-        name, *arguments = expr.args
-        network = self.networks[name.name]
-        inputs = tuple(
-            self.element(argument, i)
-            for argument in arguments
-            for i in ([index] if network.pointwise else _indices(self._shape(argument)))
-        )
-        if (network.name, inputs) not in self._outputs:
-            self._outputs[network.name, inputs] = self._forward(network, inputs)
-        return self._outputs[network.name, inputs]
-
-    def _forward(self, network: Network, inputs: tuple[Node, ...]) -> list[tuple[tuple[Node, ...], tuple[Node, ...]]]:
-        if network.recurrent:
-            return [((), inputs), ((), self._recurrent(network, inputs))]
-        tag = len(self._outputs)
-        found: list[tuple[tuple[Node, ...], tuple[Node, ...]]] = [((), inputs)]
-        for number, (layer, weights, biases) in enumerate(self._weights(network)):
-            values = found[-1][1]
-            sums = (sympy.Add(*map(sympy.Mul, row, values), bias) for row, bias in zip(weights, biases, strict=True))
-            z = tuple(self._state(f"net{tag}_z_{number}_{i}", value) for i, value in enumerate(sums))
-            y = (self._state(f"net{tag}_y_{number}_{i}", formula(layer.activation, value)) for i, value in enumerate(z))
-            found.append((z, tuple(y)))
-        return found
-
-    def _recurrent(self, network: Network, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-        """The output of a recurrent network; a statement a neuron and time."""
-        ((layer, weights, biases),) = self._weights(network)
-        tag, n = len(self._outputs), network.inputs
-        times = [inputs[start : start + n] for start in range(0, len(inputs), n)]
-        h: tuple[Node, ...] = (sympy.S.Zero,) * network.outputs
-        for k, x in enumerate(times[::-1] if network.recurrent == "reverse" else times):
-            values = (*x, *h)
-            sums = (sympy.Add(*map(sympy.Mul, row, values), bias) for row, bias in zip(weights, biases, strict=True))
-            z = [self._state(f"net{tag}_z_{k}_{i}", value) for i, value in enumerate(sums)]
-            h = tuple(self._state(f"net{tag}_h_{k}_{i}", formula(layer.activation, value)) for i, value in enumerate(z))
-        return h
-
-    def _weights(self, network: Network) -> Iterator[tuple[Layer, list[list[Node]], list[Node]]]:
-        """Each layer with the rows of its weights, and its biases."""
-        flat, start = self.components[symbol(network.name)], 0
-        for layer in network.layers:
-            numbers = [flat[k,] for k in range(start, start + layer.size)]
-            rows = [numbers[i * layer.inputs : (i + 1) * layer.inputs] for i in range(layer.outputs)]
-            yield layer, rows, numbers[layer.outputs * layer.inputs :]
-            start += layer.size
-
-    def _input_jacobian(self, expr: Node) -> list[list[Node]]:
-        """The derivatives of each output of a network with respect to each input, layer by layer."""
-        layers, network = self._layers(expr, ()), self.networks[expr.args[0].name]
-        key = (network.name, layers[0][1])
-        if key not in self._jacobians:
-            tag, n = len(self._jacobians), network.inputs
-            jacobian: list[list[Node]] = [[sympy.Integer(i == j) for j in range(n)] for i in range(n)]
-            for number, ((layer, weights, _), (z, _)) in enumerate(
-                zip(self._weights(network), layers[1:], strict=True)
-            ):
-                slopes = [_slope(layer.activation, value) for value in z]
-                jacobian = [
-                    [
-                        self._state(
-                            f"slope{tag}_{number}_{i}_{j}",
-                            slopes[i] * sympy.Add(*(w * row[j] for w, row in zip(weights[i], jacobian, strict=True))),
-                        )
-                        for j in range(n)
-                    ]
-                    for i in range(layer.outputs)
-                ]
-            self._jacobians[key] = jacobian
-        return self._jacobians[key]
-
     def _tridiagonal(self, expr: Node) -> list[Node]:
         """Thomas' algorithm, with a statement for each intermediate so that expressions stay small."""
         if expr in self._solutions:
@@ -395,13 +313,3 @@ class _Scalariser:
             x.insert(0, self._state(f"tri{tag}_x_{i}", d[i] - c[i] * x[0]))
         self._solutions[expr] = x
         return x
-
-
-def _slope(activation: str, z: Node) -> Node:
-    """The derivative of an activation at z."""
-    variable = Symbol("_z", real=True)
-    return formula(activation, variable).diff(variable).xreplace({variable: z})
-
-
-def _indices(shape: Shape) -> list[Index]:
-    return list(product(*(range(n) for n in shape)))

@@ -28,6 +28,12 @@ class Program:
     outputs: tuple[Node, ...]
     pair_tables: tuple[PairTable, ...]
 
+    @property
+    def symbols(self) -> set[Symbol]:
+        """All symbols in its expressions."""
+        expressions = (*(statement.expr for statement in self.statements), *self.outputs)
+        return {symbol for expression in expressions for symbol in expression.free_symbols}
+
     def needed(self) -> Program:
         """Remove statements that no output depends on."""
         kept = needed([(statement.symbol, statement.expr) for statement in self.statements], self.outputs)

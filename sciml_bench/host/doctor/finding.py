@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from sciml_bench.host.doctor.readings import Readings
 
 
 class Status(StrEnum):
@@ -51,3 +54,44 @@ class Finding:
     found: str
     why: str = ""
     cure: Cure | None = None
+
+
+def check(
+    id: str, title: str
+) -> Callable[[Callable[[Readings], Finding | None]], Callable[[Readings], Iterator[Finding]]]:
+    """Gives the finding of a function its ``id`` and title; ``None`` is a property that the machine does not have."""
+
+    def named(judge: Callable[[Readings], Finding | None]) -> Callable[[Readings], Iterator[Finding]]:
+        def findings(readings: Readings) -> Iterator[Finding]:
+            found = judge(readings)
+            if found is not None:
+                yield replace(found, id=id, title=title)
+
+        return findings
+
+    return named
+
+
+def fine(found: str, why: str = "") -> Finding:
+    """A finding for :func:`check` that nothing is wrong."""
+    return Finding("", "", Status.FINE, found, why)
+
+
+def unknown(found: str) -> Finding:
+    """A finding for :func:`check` of something that cannot be seen."""
+    return Finding("", "", Status.UNKNOWN, found)
+
+
+def note(found: str, why: str, cure: Cure | None = None) -> Finding:
+    """A finding for :func:`check` that is good to know."""
+    return Finding("", "", Status.NOTE, found, why, cure)
+
+
+def disturbs(found: str, why: str, cure: Cure | None = None) -> Finding:
+    """A finding for :func:`check` of what disturbs timings."""
+    return Finding("", "", Status.DISTURBS, found, why, cure)
+
+
+def written(value: str, path: str, before: str, advice: str = "") -> Cure:
+    """The cure that writes a value to a file of the system."""
+    return Cure(f"echo {value} | sudo tee {path}", True, f"echo {before} | sudo tee {path}", advice)

@@ -15,8 +15,13 @@ PASSING = ("load", "processes")
 _LOOK_S = 0.3
 
 
-def other_work() -> list[Finding]:
-    """The findings of other work that disturbs; none where the machine cannot be read."""
+def disturbing() -> list[Finding]:
+    """All findings that disturb; none where the machine cannot be read."""
     readings = gather(_LOOK_S)
     found = examine(readings) if readings.readable else []
-    return [finding for finding in found if finding.id in OTHER_WORK and finding.status is Status.DISTURBS]
+    return [finding for finding in found if finding.status is Status.DISTURBS]
+
+
+def other_work() -> list[Finding]:
+    """The findings of other work that disturbs."""
+    return [finding for finding in disturbing() if finding.id in OTHER_WORK]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sciml_bench.host.doctor.finding import Cure, Finding, Status
+from sciml_bench.host.doctor.finding import Cure, Finding, check, disturbs, fine, note, unknown, written
 from sciml_bench.host.doctor.readings import Readings
 
 CPU = "/sys/devices/system/cpu"
@@ -16,33 +16,28 @@ _SLOW_CLOCKS = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}
 _HIDDEN = "the kernel shows no frequency control: a hypervisor or the firmware decides"
 
 
-def governor(readings: Readings) -> Iterator[Finding]:
+@check("governor", "frequency governor")
+def governor(readings: Readings) -> Finding | None:
     """The policy by which the kernel chooses clock frequencies, and the driver behind it."""
-    title = "frequency governor"
     set_to = sorted(set(readings.matching(f"{CPU}/cpu*/cpufreq/scaling_governor").values()))
     drivers = sorted(set(readings.matching(f"{CPU}/cpu*/cpufreq/scaling_driver").values()))
     if not set_to:
-        yield Finding("governor", title, Status.UNKNOWN, _HIDDEN)
-        return
+        return unknown(_HIDDEN)
     found = f"{', '.join(set_to)} (driver {', '.join(drivers) or 'unknown'})"
     if set_to == ["performance"]:
-        yield Finding("governor", title, Status.FINE, found)
-        return
+        return fine(found)
     path = f"{CPU}/cpu*/cpufreq/scaling_governor"
-    yield Finding(
-        "governor",
-        title,
-        Status.DISTURBS,
+    return disturbs(
         found,
         "the clock follows the load of the last milliseconds: short calls run at a lower clock than long ones, "
         "and the first calls after a pause at the lowest",
-        Cure(f"echo performance | sudo tee {path}", root=True, undo=f"echo {set_to[0]} | sudo tee {path}"),
+        written("performance", path, set_to[0]),
     )
 
 
-def clocks(readings: Readings) -> Iterator[Finding]:
+@check("clocks", "clock frequency")
+def clocks(readings: Readings) -> Finding | None:
     """Processors whose highest clock is cut below their capability, or that run below it now."""
-    title = "clock frequency"
     limits = readings.matching(f"{CPU}/cpu*/cpufreq/scaling_max_freq")
     able = readings.matching(f"{CPU}/cpu*/cpufreq/cpuinfo_max_freq")
     now = [int(text) for text in readings.matching(f"{CPU}/cpu*/cpufreq/scaling_cur_freq").values() if text.isdigit()]
@@ -52,133 +47,105 @@ def clocks(readings: Readings) -> Iterator[Finding]:
         if limit.isdigit() and able.get(path.replace("scaling_max", "cpuinfo_max"), "").isdigit()
     ]
     if not pairs:
-        yield Finding("clocks", title, Status.UNKNOWN, _HIDDEN)
-        return
+        return unknown(_HIDDEN)
     seen = f"now {min(now) / 1000:.0f} to {max(now) / 1000:.0f} MHz, " if now else ""
     cut = [(limit, highest) for limit, highest in pairs if limit < highest]
     if not cut:
-        yield Finding("clocks", title, Status.FINE, f"{seen}up to {max(top for _, top in pairs) / 1000:.0f} MHz")
-        return
-    yield Finding(
-        "clocks",
-        title,
-        Status.NOTE,
+        return fine(f"{seen}up to {max(top for _, top in pairs) / 1000:.0f} MHz")
+    return note(
         f"{seen}limited to {cut[0][0] / 1000:.0f} of {cut[0][1] / 1000:.0f} MHz",
         "a fixed lower limit is even good for repeatability, but the processor does not run at its fastest",
-        Cure(f"echo {cut[0][1]} | sudo tee {CPU}/cpu*/cpufreq/scaling_max_freq", root=True,
-             undo=f"echo {cut[0][0]} | sudo tee {CPU}/cpu*/cpufreq/scaling_max_freq"),
-    )  # fmt: skip
-
-
-def turbo(readings: Readings) -> Iterator[Finding]:
-    """Return whether clocks may rise above the guaranteed one."""
-    title = "turbo"
-    for path, on, off in ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/boost", "1", "0")):
-        state = readings.text(path)
-        if state == off:
-            yield Finding("turbo", title, Status.FINE, "off")
-            return
-        if state == on:
-            yield Finding(
-                "turbo",
-                title,
-                Status.DISTURBS,
-                "on",
-                "the clock then depends on temperature and on what the other cores do, so it drifts within a run",
-                Cure(f"echo {off} | sudo tee {path}", root=True, undo=f"echo {on} | sudo tee {path}"),
-            )
-            return
-    yield Finding("turbo", title, Status.UNKNOWN, _HIDDEN)
-
-
-def siblings(readings: Readings) -> Iterator[Finding]:
-    """Return whether two processors share one core."""
-    title = "simultaneous multithreading"
-    active, control = readings.text(f"{CPU}/smt/active"), readings.text(f"{CPU}/smt/control")
-    if active is None:
-        yield Finding("smt", title, Status.UNKNOWN, "the kernel does not report it")
-        return
-    if active == "0":
-        yield Finding("smt", title, Status.FINE, f"off ({control or 'no control'})")
-        return
-    yield Finding(
-        "smt",
-        title,
-        Status.NOTE,
-        "on: two processors share a core",
-        "workers are pinned to one processor of a core, but whatever the system runs on the other halves their speed",
-        Cure(f"echo off | sudo tee {CPU}/smt/control", root=True, undo=f"echo on | sudo tee {CPU}/smt/control"),
+        written(str(cut[0][1]), f"{CPU}/cpu*/cpufreq/scaling_max_freq", str(cut[0][0])),
     )
 
 
-def isolation(readings: Readings) -> Iterator[Finding]:
+@check("turbo", "turbo")
+def turbo(readings: Readings) -> Finding | None:
+    """Return whether clocks may rise above the guaranteed one."""
+    for path, on, off in ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/boost", "1", "0")):
+        state = readings.text(path)
+        if state == off:
+            return fine("off")
+        if state == on:
+            return disturbs(
+                "on",
+                "the clock then depends on temperature and on what the other cores do, so it drifts within a run",
+                written(off, path, on),
+            )
+    return unknown(_HIDDEN)
+
+
+@check("smt", "simultaneous multithreading")
+def siblings(readings: Readings) -> Finding | None:
+    """Return whether two processors share one core."""
+    active, control = readings.text(f"{CPU}/smt/active"), readings.text(f"{CPU}/smt/control")
+    if active is None:
+        return unknown("the kernel does not report it")
+    if active == "0":
+        return fine(f"off ({control or 'no control'})")
+    return note(
+        "on: two processors share a core",
+        "workers are pinned to one processor of a core, but whatever the system runs on the other halves their speed",
+        written("off", f"{CPU}/smt/control", "on"),
+    )
+
+
+@check("isolation", "isolated processors")
+def isolation(readings: Readings) -> Finding | None:
     """Return whether processors are kept free of everything else."""
-    title = "isolated processors"
     isolated, online = readings.text(f"{CPU}/isolated"), readings.text(f"{CPU}/online")
     if isolated is None:
-        yield Finding("isolation", title, Status.UNKNOWN, "the kernel does not report it")
-        return
+        return unknown("the kernel does not report it")
     if not isolated:
         last = (online or "0-1").replace(",", "-").rpartition("-")[2]
         words = f"isolcpus={last} nohz_full={last} rcu_nocbs={last}"
-        yield Finding(
-            "isolation",
-            title,
-            Status.NOTE,
+        return note(
             "none",
             "the scheduler may put any other process, and the kernel its own work, next to a worker",
-            Cure(f"sudo grubby --update-kernel=ALL --args='{words}'", root=True,
-                 undo=f"sudo grubby --update-kernel=ALL --remove-args='{words}'",
-                 advice=f"without grubby, add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub and run "
-                        f"`sudo update-grub`; reboot, then start with: taskset -c {last} sciml-bench …"),
-        )  # fmt: skip
-        return
+            Cure(
+                f"sudo grubby --update-kernel=ALL --args='{words}'",
+                root=True,
+                undo=f"sudo grubby --update-kernel=ALL --remove-args='{words}'",
+                advice=f"without grubby, add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub and run "
+                f"`sudo update-grub`; reboot, then start with: taskset -c {last} sciml-bench …",
+            ),
+        )
     chosen = _numbers(isolated)
     if readings.usable and not readings.usable & chosen:
-        yield Finding(
-            "isolation",
-            title,
-            Status.DISTURBS,
+        return disturbs(
             f"{isolated}, but this shell may not use them",
             "workers run only on the processors of their parent: the isolated processors stay idle",
             Cure(f"taskset -c {isolated} sciml-bench …"),
         )
-        return
-    yield Finding("isolation", title, Status.FINE, isolated)
+    return fine(isolated)
 
 
-def time_source(readings: Readings) -> Iterator[Finding]:
+@check("time_source", "clock source")
+def time_source(readings: Readings) -> Finding | None:
     """The kernel's time source."""
-    title = "clock source"
     current = readings.text(f"{CLOCK}/current_clocksource")
     if current is None:
-        yield Finding("time_source", title, Status.UNKNOWN, "the kernel does not report it")
-        return
+        return unknown("the kernel does not report it")
     if current not in _SLOW_CLOCKS:
-        yield Finding("time_source", title, Status.FINE, current)
-        return
+        return fine(current)
     better = [name for name in (readings.text(f"{CLOCK}/available_clocksource") or "").split() if name == "tsc"]
     path = f"{CLOCK}/current_clocksource"
-    yield Finding(
-        "time_source",
-        title,
-        Status.DISTURBS,
+    return disturbs(
         current,
         "reading it takes about a microsecond and a system call, twice per sample",
-        Cure(f"echo tsc | sudo tee {path}", root=True, undo=f"echo {current} | sudo tee {path}")
+        written("tsc", path, current)
         if better
         else Cure(advice="the kernel trusts no faster clock here; boot messages about `tsc` say why"),
     )
 
 
-def throttling(readings: Readings) -> Iterator[Finding]:
+@check("thermal", "temperature")
+def throttling(readings: Readings) -> Finding | None:
     """Heat: clocks cut by the processor, and zones near their limit."""
-    title = "temperature"
     counters = readings.matching(f"{CPU}/cpu*/thermal_throttle/*_throttle_count")
     zones = dict(_zones(readings))
     if not counters and not zones:
-        yield Finding("thermal", title, Status.UNKNOWN, "no thermal sensor and no throttle counter is exposed")
-        return
+        return unknown("no thermal sensor and no throttle counter is exposed")
     grown = sum(readings.growth(path) or 0 for path in counters)
     total = max((int(text) for text in counters.values() if text.isdigit()), default=0)
     hottest = max(zones, key=lambda name: zones[name][0], default=None)
@@ -189,12 +156,11 @@ def throttling(readings: Readings) -> Iterator[Finding]:
     if grown or near:
         found = ", ".join(part for part in (f"throttled {grown} times just now" if grown else "", heat) if part)
         cure = Cure(advice="let it cool, clear its vents, or lower its clock (see turbo) so that it never gets there")
-        yield Finding("thermal", title, Status.DISTURBS, found, why, cure)
-    elif total:
+        return disturbs(found, why, cure)
+    if total:
         found = f"throttled {total} times since the start of the system, not now{f'; {heat}' if heat else ''}"
-        yield Finding("thermal", title, Status.NOTE, found, why)
-    else:
-        yield Finding("thermal", title, Status.FINE, heat or "never throttled")
+        return note(found, why)
+    return fine(heat or "never throttled")
 
 
 def _zones(readings: Readings) -> Iterator[tuple[str, tuple[float, float | None]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sciml_bench.host.doctor.finding import Cure, Finding, Status
+from sciml_bench.host.doctor.finding import Cure, Finding, check, disturbs, fine, note, unknown, written
 from sciml_bench.host.doctor.readings import Readings
 
 # Shares of one processor.
@@ -17,117 +17,102 @@ _LITTLE_MEMORY = 0.1
 _MOST_NAMED = 5
 
 
-def load(readings: Readings) -> Iterator[Finding]:
+@check("load", "load")
+def load(readings: Readings) -> Finding | None:
     """Return how many processes wanted a processor in the last minute."""
-    title = "load"
     if readings.load is None:
-        yield Finding("load", title, Status.UNKNOWN, "the system does not report it")
-        return
+        return unknown("the system does not report it")
     processors = len(readings.usable)
     found = "{:.2f}, {:.2f}, {:.2f} in the last 1, 5 and 15 minutes".format(*readings.load)
     found += f", on {processors} processors" if processors > 1 else ", on 1 processor" if processors else ""
     waiting = _pressure(readings, "cpu")
     found += "" if waiting is None else f"; something waited for a processor {waiting:.0f} % of the last 10 s"
     if readings.load[0] < 0.5 and (waiting or 0.0) < _PRESSURE_DISTURBS_PERCENT:
-        yield Finding("load", title, Status.FINE, found)
-        return
-    yield Finding(
-        "load",
-        title,
-        Status.DISTURBS,
+        return fine(found)
+    return disturbs(
         found,
         "other processes take its processor, its caches and its memory bandwidth",
         Cure("top -o %CPU", advice="end or pause what you find, then wait a minute: the load is an average"),
     )
 
 
-def neighbours(readings: Readings) -> Iterator[Finding]:
+@check("processes", "other processes")
+def neighbours(readings: Readings) -> Finding | None:
     """Other processes that use a processor now."""
-    title = "other processes"
     if readings.processes is None:
-        yield Finding("processes", title, Status.UNKNOWN, "the system does not report it")
-        return
+        return unknown("the system does not report it")
     busy = [(process, process.cpu_s / readings.window_s) for process in readings.processes]
     busy = [(process, share) for process, share in busy if share >= _BUSY_PROCESS]
     if not busy:
-        yield Finding("processes", title, Status.FINE, f"none above {100 * _BUSY_PROCESS:.0f} % of a processor")
-        return
+        return fine(f"none above {100 * _BUSY_PROCESS:.0f} % of a processor")
     named = busy[:_MOST_NAMED]
     found = ", ".join(f"{process.name} (process {process.pid}) {100 * share:.0f} %" for process, share in named)
     found += f" and {len(busy) - len(named)} more" if len(busy) > len(named) else ""
     root = any(not process.own for process, _ in named)
     numbers = " ".join(str(process.pid) for process, _ in named)
     sudo = "sudo " if root else ""
-    yield Finding(
-        "processes",
-        title,
-        Status.DISTURBS,
+    return disturbs(
         f"{found} of a processor",
         "every time slice that they get is missing in some sample",
-        Cure(f"{sudo}kill -STOP {numbers}", root=root, undo=f"{sudo}kill -CONT {numbers}",
-             advice="pause only what you know; waiting until they have ended is better"),
-    )  # fmt: skip
+        Cure(
+            f"{sudo}kill -STOP {numbers}",
+            root=root,
+            undo=f"{sudo}kill -CONT {numbers}",
+            advice="pause only what you know; waiting until they have ended is better",
+        ),
+    )
 
 
-def quota(readings: Readings) -> Iterator[Finding]:
+@check("quota", "processor quota")
+def quota(readings: Readings) -> Finding | None:
     """A limit on processor time that stops the process until the next period."""
-    title = "processor quota"
     limits = dict(_quotas(readings))
     counts = [path for path in readings.matching("/sys/fs/cgroup*/cpu.stat") if _throttled(readings, path) is not None]
     if not limits and not counts and not readings.matching("/sys/fs/cgroup*/cpu.*"):
-        yield Finding("quota", title, Status.UNKNOWN, "no control group of processors is visible")
-        return
+        return unknown("no control group of processors is visible")
     total = max((_throttled(readings, path) or 0 for path in counts), default=0)
     recent = max((readings.growth(path, "nr_throttled") or 0 for path in counts), default=0)
     if not limits:
-        yield Finding("quota", title, Status.FINE, "none")
-        return
+        return fine("none")
     path, (processors, lift, undo) = min(limits.items(), key=lambda item: item[1][0])
     found = f"{processors:g} processors in {path.rpartition('/')[0]}, stopped {total} times, {recent} just now"
     why = (
         "a group that has used its share of a period stands still until the next one: samples gain up to 100 ms, "
         "and threads next to the worker use up its share"
     )
-    cure = Cure(f"echo {lift} | sudo tee {path}", root=True, undo=f"echo '{undo}' | sudo tee {path}",
-                advice="for a container, start it with --cpuset-cpus instead of --cpus")  # fmt: skip
-    yield Finding("quota", title, Status.DISTURBS if total else Status.NOTE, found, why, cure)
+    cure = written(lift, path, f"'{undo}'", advice="for a container, start it with --cpuset-cpus instead of --cpus")
+    return (disturbs if total else note)(found, why, cure)
 
 
-def steal(readings: Readings) -> Iterator[Finding]:
+@check("steal", "stolen time")
+def steal(readings: Readings) -> Finding | None:
     """Processor time that the hypervisor gave to other guests."""
-    title = "stolen time"
     looks = [_times(text) for text in (readings.before.get("/proc/stat"), readings.after.get("/proc/stat"))]
     if looks[0] is None or looks[1] is None:
-        yield Finding("steal", title, Status.UNKNOWN, "the system does not report it")
-        return
+        return unknown("the system does not report it")
     window = [after - before for before, after in zip(*looks, strict=True)]
     now = window[7] / sum(window) if sum(window) > 0 else 0.0
     ever = looks[1][7] / sum(looks[1]) if sum(looks[1]) else 0.0
     found = f"{100 * now:.1f} % just now, {100 * ever:.1f} % since the start of the system"
     worst = max(now, ever)
     if worst < _STEAL_NOTED:
-        yield Finding("steal", title, Status.FINE, found)
-        return
-    yield Finding(
-        "steal",
-        title,
-        Status.DISTURBS if worst >= _STEAL_DISTURBS else Status.NOTE,
+        return fine(found)
+    return (disturbs if worst >= _STEAL_DISTURBS else note)(
         found,
         "another guest of the same host ran while a worker wanted to; nothing inside this machine shows when",
         Cure(advice="nothing inside this machine helps: take a dedicated host, or one without shared cores"),
     )
 
 
-def memory(readings: Readings) -> Iterator[Finding]:
+@check("memory", "memory")
+def memory(readings: Readings) -> Finding | None:
     """Little free memory, waiting for it, and swapping."""
-    title = "memory"
     facts = {line.split(":")[0]: line.split()[1] for line in _lines(readings, "/proc/meminfo") if len(line.split()) > 1}
     try:
         total, available = int(facts["MemTotal"]), int(facts["MemAvailable"])
         swapped = int(facts.get("SwapTotal", "0")) - int(facts.get("SwapFree", "0"))
     except (KeyError, ValueError):
-        yield Finding("memory", title, Status.UNKNOWN, "the system does not report it")
-        return
+        return unknown("the system does not report it")
     moved = sum(readings.growth("/proc/vmstat", count) or 0 for count in ("pswpin", "pswpout"))
     waiting = _pressure(readings, "memory")
     found = f"{available / 2**20:.1f} of {total / 2**20:.1f} GiB available"
@@ -135,13 +120,9 @@ def memory(readings: Readings) -> Iterator[Finding]:
     found += "" if waiting is None else f", something waited for memory {waiting:.1f} % of the last 10 s"
     short = available < _LITTLE_MEMORY * total or (waiting or 0.0) >= _MEMORY_PRESSURE_PERCENT
     if not (moved or short or swapped):
-        yield Finding("memory", title, Status.FINE, found)
-        return
+        return fine(found)
     fits = swapped < available / 2
-    yield Finding(
-        "memory",
-        title,
-        Status.DISTURBS if moved or short else Status.NOTE,
+    return (disturbs if moved or short else note)(
         found,
         "a page that was swapped out or reclaimed is read back from the disk inside somebody's sample",
         Cure("sudo swapoff -a", root=True, undo="sudo swapon -a")
@@ -150,9 +131,9 @@ def memory(readings: Readings) -> Iterator[Finding]:
     )
 
 
-def virtual(readings: Readings) -> Iterator[Finding]:
+@check("virtualisation", "virtualisation")
+def virtual(readings: Readings) -> Finding | None:
     """Return whether this is a virtual machine or a container."""
-    title = "virtualisation"
     kinds: list[str] = []
     cpuinfo = readings.text("/proc/cpuinfo")
     if cpuinfo is not None and any("hypervisor" in line.split() for line in cpuinfo.splitlines() if "flags" in line):
@@ -162,101 +143,83 @@ def virtual(readings: Readings) -> Iterator[Finding]:
     if "/.dockerenv" in readings.after or "/run/.containerenv" in readings.after:
         kinds.append("a container")
     if kinds:
-        yield Finding(
-            "virtualisation",
-            title,
-            Status.NOTE,
+        return note(
             " and ".join(kinds),
             "clocks, temperature and neighbours are hidden: a drift cannot be explained from inside, "
             "only be kept out of comparisons by blocks",
         )
-    elif cpuinfo is None:
-        yield Finding("virtualisation", title, Status.UNKNOWN, "the system does not report it")
-    else:
-        yield Finding("virtualisation", title, Status.FINE, "none seen")
+    if cpuinfo is None:
+        return unknown("the system does not report it")
+    return fine("none seen")
 
 
-def layout(readings: Readings) -> Iterator[Finding]:
+@check("aslr", "address layout")
+def layout(readings: Readings) -> Finding | None:
     """Randomised addresses: noise between processes, and better left on."""
-    title = "address layout"
     state = readings.text("/proc/sys/kernel/randomize_va_space")
     if state is None:
-        yield Finding("aslr", title, Status.UNKNOWN, "the system does not report it")
-    elif state == "2":
-        yield Finding(
-            "aslr",
-            title,
-            Status.FINE,
+        return unknown("the system does not report it")
+    if state == "2":
+        return fine(
             "random in every process",
             "keep it: it spreads processes by a percent or so, but without it one lucky or unlucky layout is measured "
             "over and over, and looks like a difference between programs (Mytkowicz et al., 2009)",
         )
-    else:
-        yield Finding(
-            "aslr",
-            title,
-            Status.DISTURBS,
-            "fixed" if state == "0" else "random in part",
-            "every process gets the same addresses: a lucky or unlucky layout is measured over and over, and looks "
-            "like a difference between programs (Mytkowicz et al., 2009)",
-            Cure("sudo sysctl kernel.randomize_va_space=2", root=True,
-                 undo=f"sudo sysctl kernel.randomize_va_space={state}"),
-        )  # fmt: skip
+    return disturbs(
+        "fixed" if state == "0" else "random in part",
+        "every process gets the same addresses: a lucky or unlucky layout is measured over and over, and looks "
+        "like a difference between programs (Mytkowicz et al., 2009)",
+        Cure(
+            "sudo sysctl kernel.randomize_va_space=2", root=True, undo=f"sudo sysctl kernel.randomize_va_space={state}"
+        ),
+    )
 
 
-def power(readings: Readings) -> Iterator[Finding]:
+@check("power", "power supply")
+def power(readings: Readings) -> Finding | None:
     """A portable machine that runs from its battery."""
     supplies = readings.matching("/sys/class/power_supply/*/online")
     if not supplies:
-        return
+        return None
     if any(text == "1" for text in supplies.values()):
-        yield Finding("power", "power supply", Status.FINE, "mains")
-        return
-    yield Finding(
-        "power",
-        "power supply",
-        Status.DISTURBS,
+        return fine("mains")
+    return disturbs(
         "battery",
         "portable machines lower their clocks, and change them with the charge, when they run from the battery",
         Cure(advice="connect the power supply"),
     )
 
 
-def nodes(readings: Readings) -> Iterator[Finding]:
+@check("numa", "memory nodes")
+def nodes(readings: Readings) -> Finding | None:
     """Automatic moves of memory between the nodes of a large machine."""
     online, balancing = (
         readings.text("/sys/devices/system/node/online"),
         readings.text("/proc/sys/kernel/numa_balancing"),
     )
     if online in (None, "0", "") or balancing in (None, "0"):
-        return
-    yield Finding(
-        "numa",
-        "memory nodes",
-        Status.NOTE,
+        return None
+    return note(
         f"nodes {online}, and the kernel moves pages between them",
         "pages are unmapped now and then to see who touches them, and moved: both happen inside samples",
         Cure("sudo sysctl kernel.numa_balancing=0", root=True, undo=f"sudo sysctl kernel.numa_balancing={balancing}"),
     )
 
 
-def huge_pages(readings: Readings) -> Iterator[Finding]:
+@check("huge_pages", "transparent huge pages")
+def huge_pages(readings: Readings) -> Finding | None:
     """Return whether the kernel collects pages into large ones in the background."""
     text = readings.text("/sys/kernel/mm/transparent_hugepage/enabled")
     if text is None:
-        return
+        return None
     state = text.partition("[")[2].partition("]")[0]
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
     if state != "always":
-        yield Finding("huge_pages", "transparent huge pages", Status.FINE, state)
-        return
-    yield Finding(
-        "huge_pages",
-        "transparent huge pages",
-        Status.NOTE,
+        return fine(state)
+    return note(
         state,
         "memory is collected into large pages whenever the kernel finds time: samples get faster in steps",
-        Cure(f"echo madvise | sudo tee {path}", root=True, undo=f"echo always | sudo tee {path}"),
+        written("madvise", path, "always"),
     )
 
 

@@ -55,7 +55,7 @@ def from_file(path: Path, name: str, **changes: Any) -> tuple[Callable[..., Any]
         ProblemError: it cannot be run, or its function, initial state or time span is missing.
     """
     if not path.is_file():
-        raise ProblemError(f"not a Python file: {path}.", where=path, cure="Write FILE.py:NAME.")
+        raise ProblemError("there is no such file.", where=path, cure="Write FILE.py:NAME.")
     module = _module_of(path, path.stat().st_mtime_ns)
     function = getattr(module, name, None)
     if not callable(function):
@@ -84,7 +84,7 @@ def _module_of(path: Path, _changed_ns: int) -> ModuleType:
     """The module of a file, which is run once as long as it does not change."""
     spec = importlib.util.spec_from_file_location(f"_imported_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise ProblemError(f"not a Python file: {path}.", where=path, cure="Write FILE.py:NAME.")
+        raise ProblemError("not a Python file.", where=path, cure="Write FILE.py:NAME.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:

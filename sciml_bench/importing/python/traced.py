@@ -24,6 +24,15 @@ def _no_way(*_: Any) -> bool:
     raise DataDependent()
 
 
+def _both_ways(op: str) -> tuple[Any, Any]:
+    """The methods of an operation for a formula on its left, and for one on its right."""
+    return lambda self, other: _binary(op, self, other), lambda self, other: _binary(op, other, self)
+
+
+def _comparison(op: str) -> Any:
+    return lambda self, other: _compared(op, self, other)
+
+
 class _Arithmetic:
     """An operation and its operands, with the arithmetic that formulas and conditions share."""
 
@@ -34,29 +43,10 @@ class _Arithmetic:
     def __init__(self, op: str, *args: Any):
         self.op, self.args = op, args
 
-    def __add__(self, other: Any) -> Any:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _binary("/", other, self)
+    __add__, __radd__ = _both_ways("+")
+    __sub__, __rsub__ = _both_ways("-")
+    __mul__, __rmul__ = _both_ways("*")
+    __truediv__, __rtruediv__ = _both_ways("/")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return of_ufunc(ufunc, method, inputs, options)
@@ -66,12 +56,8 @@ class Traced(_Arithmetic):
     """A number as a formula: an operation and its operands, which are formulas or numbers."""
 
     __slots__ = ()
-
-    def __pow__(self, other: Any) -> Any:
-        return _binary("**", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _binary("**", other, self)
+    __pow__, __rpow__ = _both_ways("**")
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, ("<", "<=", ">", ">="))
 
     def __mod__(self, other: Any) -> Any:
         return NotImplemented if isinstance(other, np.ndarray) else call("mod", self, other)
@@ -93,18 +79,6 @@ class Traced(_Arithmetic):
 
     def __abs__(self) -> Traced:
         return call("abs", self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _compared("<", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _compared("<=", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compared(">", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compared(">=", self, other)
 
     def __repr__(self) -> str:
         return "<formula>"

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.record.point import MAX_STORED_COMPONENTS, Scores, finite
 from sciml_bench.record.task import ERROR_BOUND_FACTOR, LARGEST_ERROR_BOUND, Point, Reference
 from sciml_bench.record.theta import Theta

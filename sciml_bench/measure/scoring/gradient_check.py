@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.measure.scoring.gradient import EPSILON, LEAST_DIGITS
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.point import Scores, finite

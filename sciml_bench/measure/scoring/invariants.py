@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.record.point import Drifts, finite
 from sciml_bench.record.task import Task
 

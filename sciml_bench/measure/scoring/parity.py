@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.models.directions import directions
 from sciml_bench.record.model_task import ModelTruth
 from sciml_bench.record.point import Scores, finite

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from sciml_bench.adapters.base import FloatArray
+from sciml_bench.adapters.program import FloatArray
 from sciml_bench.measure.scoring.parity import EPSILON
 from sciml_bench.record.point import Scores, finite
 from sciml_bench.record.task import Reference

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.models.emit.lines import header, indented, statements
+from sciml_bench.models.emit.lines import convolution, header, indented, statements
 from sciml_bench.models.layer import EPSILON, Layer, walk
 from sciml_bench.models.model import Model
 
@@ -87,53 +87,36 @@ def _type(layer: Layer) -> str:
     return _TYPES[layer.kind]
 
 
+_MEMBERS = {
+    "dense": "eqx.nn.Linear({inputs}, {width}, key={key})",
+    "embedding": "eqx.nn.Embedding({count}, {width}, key={key})",
+    "positions": "jnp.zeros(({count}, {width}))",
+    "group_norm": f"eqx.nn.GroupNorm({{groups}}, {{width}}, eps={EPSILON})",
+    "layer_norm": f"eqx.nn.LayerNorm({{width}}, eps={EPSILON})",
+}
+
+
 def _member(layer: Layer, key: str) -> str:
     n = layer.numbers
-    match layer.kind:
-        case "conv2d":
-            options = [f"{name}={n[name]}" for name, usual in (("stride", 1), ("padding", 0)) if n[name] != usual]
-            numbers = [str(n["inputs"]), str(n["channels"]), str(n["kernel"]), *options, f"key={key}"]
-            return f"eqx.nn.Conv2d({', '.join(numbers)})"
-        case "dense":
-            return f"eqx.nn.Linear({n['inputs']}, {n['width']}, key={key})"
-        case "embedding":
-            return f"eqx.nn.Embedding({n['count']}, {n['width']}, key={key})"
-        case "positions":
-            return f"jnp.zeros(({n['count']}, {n['width']}))"
-        case "group_norm":
-            return f"eqx.nn.GroupNorm({n['groups']}, {n['width']}, eps={EPSILON})"
-        case "layer_norm":
-            return f"eqx.nn.LayerNorm({n['width']}, eps={EPSILON})"
-        case "attention":
-            return f"Attention({n['width']}, heads={n['heads']}, causal={bool(n['causal'])}, key={key})"
-    raise ValueError(layer.kind)
+    if layer.kind == "conv2d":
+        return f"eqx.nn.Conv2d({', '.join([*convolution(layer), f'key={key}'])})"
+    if layer.kind == "attention":
+        return f"Attention({n['width']}, heads={n['heads']}, causal={bool(n['causal'])}, key={key})"
+    return _MEMBERS[layer.kind].format(key=key, **n)
+
+
+_EXPRESSIONS = {
+    "embedding": "jax.vmap(self.{name})({x})", "positions": "{x} + self.{name}",
+    "layer_norm": "jax.vmap(self.{name})({x})", "relu": "jax.nn.relu({x})",
+    "gelu": "jax.nn.gelu({x}, approximate=False)", "tanh": "jax.nn.tanh({x})",
+    "max_pool": "eqx.nn.MaxPool2d({size}, {size})({x})", "mean_pool": "eqx.nn.AvgPool2d({size}, {size})({x})",
+    "flatten": "{x}.reshape(-1)", "tokens": "{x}.reshape(len({x}), -1).T",
+}  # fmt: skip
 
 
 def _expression(layer: Layer, x: str) -> str:
-    size = layer.numbers.get("size", 0)
-    match layer.kind:
-        case "embedding":
-            return f"jax.vmap(self.{layer.name})({x})"
-        case "positions":
-            return f"{x} + self.{layer.name}"
-        case "layer_norm":
-            return f"jax.vmap(self.{layer.name})({x})"
-        case "dense":
-            return f"jax.vmap(self.{layer.name})({x})" if len(layer.input) == 2 else f"self.{layer.name}({x})"
-        case "relu":
-            return f"jax.nn.relu({x})"
-        case "gelu":
-            return f"jax.nn.gelu({x}, approximate=False)"
-        case "tanh":
-            return f"jax.nn.tanh({x})"
-        case "max_pool":
-            return f"eqx.nn.MaxPool2d({size}, {size})({x})"
-        case "mean_pool":
-            return f"eqx.nn.AvgPool2d({size}, {size})({x})"
-        case "mean":
-            return f"{x}.mean(axis=(1, 2))" if len(layer.input) == 3 else f"{x}.mean(axis=0)"
-        case "flatten":
-            return f"{x}.reshape(-1)"
-        case "tokens":
-            return f"{x}.reshape(len({x}), -1).T"
-    return f"self.{layer.name}({x})"
+    if layer.kind == "dense" and len(layer.input) == 2:
+        return f"jax.vmap(self.{layer.name})({x})"
+    if layer.kind == "mean":
+        return f"{x}.mean(axis=(1, 2))" if len(layer.input) == 3 else f"{x}.mean(axis=0)"
+    return _EXPRESSIONS.get(layer.kind, "self.{name}({x})").format(x=x, name=layer.name, **layer.numbers)

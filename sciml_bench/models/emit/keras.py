@@ -62,42 +62,36 @@ def _input(model: Model) -> str:
     return f"inputs = keras.Input({shape}{kind})"
 
 
+_EXPRESSIONS = {
+    "dense": 'layers.Dense({width}, name="{name}")({x})',
+    "embedding": 'layers.Embedding({count}, {width}, name="{name}")({x})',
+    "positions": 'Positions(name="{name}")({x})',
+    "group_norm": f'layers.GroupNormalization({{groups}}, epsilon={EPSILON}, name="{{name}}")({{x}})',
+    "layer_norm": f'layers.LayerNormalization(epsilon={EPSILON}, name="{{name}}")({{x}})',
+    "relu": "ops.relu({x})",
+    # ops.gelu rounds the root of 2 to single precision, also for doubles.
+    "gelu": "0.5 * {x} * (1 + ops.erf({x} / math.sqrt(2)))",
+    "tanh": "ops.tanh({x})",
+    "max_pool": "layers.MaxPooling2D({size})({x})",
+    "mean_pool": "layers.AveragePooling2D({size})({x})",
+    "flatten": "layers.Flatten()({x})",
+}
+
+
 def _expression(layer: Layer, x: str) -> str:
-    n, name = layer.numbers, f'name="{layer.name}"'
+    n = layer.numbers
     match layer.kind:
         case "conv2d":
             return _conv2d(layer, x)
-        case "dense":
-            return f"layers.Dense({n['width']}, {name})({x})"
-        case "embedding":
-            return f"layers.Embedding({n['count']}, {n['width']}, {name})({x})"
-        case "positions":
-            return f"Positions({name})({x})"
-        case "group_norm":
-            return f"layers.GroupNormalization({n['groups']}, epsilon={EPSILON}, {name})({x})"
-        case "layer_norm":
-            return f"layers.LayerNormalization(epsilon={EPSILON}, {name})({x})"
-        case "relu":
-            return f"ops.relu({x})"
-        case "gelu":
-            # ops.gelu rounds the root of 2 to single precision, also for doubles.
-            return f"0.5 * {x} * (1 + ops.erf({x} / math.sqrt(2)))"
-        case "tanh":
-            return f"ops.tanh({x})"
-        case "max_pool":
-            return f"layers.MaxPooling2D({n['size']})({x})"
-        case "mean_pool":
-            return f"layers.AveragePooling2D({n['size']})({x})"
         case "mean":
             return f"layers.GlobalAveragePooling{'2D' if len(layer.input) == 3 else '1D'}()({x})"
-        case "flatten":
-            return f"layers.Flatten()({x})"
         case "tokens":
             return f"layers.Reshape({layer.output})({x})"
         case "attention":
-            causal = ", use_causal_mask=True" if n["causal"] else ""
+            causal, name = ", use_causal_mask=True" if n["causal"] else "", f'name="{layer.name}"'
             return f"layers.MultiHeadAttention({n['heads']}, {n['width'] // n['heads']}, {name})({x}, {x}{causal})"
-    raise ValueError(layer.kind)
+        case _:
+            return _EXPRESSIONS[layer.kind].format(x=x, name=layer.name, **n)
 
 
 def _conv2d(layer: Layer, x: str) -> str:

@@ -44,6 +44,13 @@ def _branch(layers: tuple[Layer, ...], expression: Expression, depth: int, sourc
     return [f"{y} = {expression(first, source)}", *statements(tuple(rest), expression, depth)]
 
 
+def convolution(layer: Layer) -> list[str]:
+    """Channels, kernel, and unusual options, as arguments of a layer of PyTorch's or Equinox's."""
+    n = layer.numbers
+    options = [f"{key}={n[key]}" for key, usual in (("stride", 1), ("padding", 0)) if n[key] != usual]
+    return [*(str(n[key]) for key in ("inputs", "channels", "kernel")), *options]
+
+
 def indented(lines: list[str], depth: int = 1) -> list[str]:
     """The lines, moved to the right."""
     return ["    " * depth + line if line else line for line in lines]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sciml_bench.models.emit.lines import header, indented, statements
+from sciml_bench.models.emit.lines import convolution, header, indented, statements
 from sciml_bench.models.layer import EPSILON, Layer, walk
 from sciml_bench.models.model import Model
 
@@ -79,43 +79,29 @@ def torch_source(model: Model) -> str:
     return "\n".join(lines) + "\n"
 
 
+_MEMBERS = {
+    "dense": "nn.Linear({inputs}, {width})", "embedding": "nn.Embedding({count}, {width})",
+    "positions": "Positions({count}, {width})", "group_norm": f"nn.GroupNorm({{groups}}, {{width}}, eps={EPSILON})",
+    "layer_norm": f"nn.LayerNorm({{width}}, eps={EPSILON})",
+}  # fmt: skip
+
+
 def _member(layer: Layer) -> str:
     n = layer.numbers
-    match layer.kind:
-        case "conv2d":
-            options = [f"{key}={n[key]}" for key, usual in (("stride", 1), ("padding", 0)) if n[key] != usual]
-            return f"nn.Conv2d({', '.join([str(n['inputs']), str(n['channels']), str(n['kernel']), *options])})"
-        case "dense":
-            return f"nn.Linear({n['inputs']}, {n['width']})"
-        case "embedding":
-            return f"nn.Embedding({n['count']}, {n['width']})"
-        case "positions":
-            return f"Positions({n['count']}, {n['width']})"
-        case "group_norm":
-            return f"nn.GroupNorm({n['groups']}, {n['width']}, eps={EPSILON})"
-        case "layer_norm":
-            return f"nn.LayerNorm({n['width']}, eps={EPSILON})"
-        case "attention":
-            return f"Attention({n['width']}, heads={n['heads']}, causal={bool(n['causal'])})"
-    raise ValueError(layer.kind)
+    if layer.kind == "conv2d":
+        return f"nn.Conv2d({', '.join(convolution(layer))})"
+    if layer.kind == "attention":
+        return f"Attention({n['width']}, heads={n['heads']}, causal={bool(n['causal'])})"
+    return _MEMBERS[layer.kind].format(**n)
+
+
+_EXPRESSIONS = {
+    "relu": "F.relu({x})", "gelu": "F.gelu({x})", "tanh": "{x}.tanh()", "max_pool": "F.max_pool2d({x}, {size})",
+    "mean_pool": "F.avg_pool2d({x}, {size})", "flatten": "{x}.flatten(1)", "tokens": "{x}.flatten(2).transpose(1, 2)",
+}  # fmt: skip
 
 
 def _expression(layer: Layer, x: str) -> str:
-    match layer.kind:
-        case "relu":
-            return f"F.relu({x})"
-        case "gelu":
-            return f"F.gelu({x})"
-        case "tanh":
-            return f"{x}.tanh()"
-        case "max_pool":
-            return f"F.max_pool2d({x}, {layer.numbers['size']})"
-        case "mean_pool":
-            return f"F.avg_pool2d({x}, {layer.numbers['size']})"
-        case "mean":
-            return f"{x}.mean((2, 3))" if len(layer.input) == 3 else f"{x}.mean(1)"
-        case "flatten":
-            return f"{x}.flatten(1)"
-        case "tokens":
-            return f"{x}.flatten(2).transpose(1, 2)"
-    return f"self.{layer.name}({x})"
+    if layer.kind == "mean":
+        return f"{x}.mean((2, 3))" if len(layer.input) == 3 else f"{x}.mean(1)"
+    return _EXPRESSIONS.get(layer.kind, "self.{name}({x})").format(x=x, name=layer.name, **layer.numbers)

@@ -325,11 +325,6 @@ def _monomials(stages: int) -> arb_mat:
         return arb_mat([[c ** (k + 1) for k in range(stages)] for c in nodes]).inv().mid()
 
 
-def times_of(jumps: Sequence[tuple[int, Jump]], names: Sequence[str]) -> list[tuple[str, arb]]:
-    """Name and time of each jump, in order."""
-    return [(names[jump.event], jump.t) for _, jump in jumps]
-
-
 def matching_times(a: Sequence[tuple[int, Jump]], b: Sequence[tuple[int, Jump]], span: float) -> float:
     """The digits that two computations have in common in the times of their events, against the time span.
 

@@ -141,7 +141,9 @@ def claim_table(found: Judged, id_: str, records: Mapping[str, Entry] | None = N
         reason = Entry(f"{finding.reason}{disturbance(finding)}")
         heading = setting_text(found) if name == "published" else _FAIR
         rows.append((Entry(heading), *_found(found, name), reason, (records or {}).get(name, Entry(""))))
-    rows += [(Entry(c.title), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for c in claim.conditions.each]
+    again = [(f"{_FAIR}, {c.title}", c) for c in (claim.fair_conditions.each)]
+    conditions = [*((c.title, c) for c in claim.conditions.each), *again]
+    rows += [(Entry(title), Entry(""), Entry(c.standing), Entry(c.words), Entry("")) for title, c in conditions]
     return Table(
         id_,
         f"Claim {claim.id}: {claim.title}",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from pathlib import Path
 
 from sciml_bench.analysis.loaded_run import read_run
+from sciml_bench.record.jsonl import store_error, write_whole
 from sciml_bench.record.run_folder import Run
 from sciml_bench.render.html.claim import claim_tables
 from sciml_bench.render.html.document import document
@@ -42,6 +44,23 @@ def report(runs: Sequence[Run], now: datetime.datetime, say: Say = lambda _text:
         claim_tables=tables,
         compared=tuple(between(runs)),
     )
+
+
+def write_report(
+    runs: Sequence[Run], now: datetime.datetime, path: Path, say: Say = lambda _text: None, processes: int = 1
+) -> int:
+    """Write the page of these runs to a file, as :func:`report` makes it; returns its size in bytes.
+
+    Raises:
+        StoreError: the file cannot be written, or a run has no readable plan.
+    """
+    text = report(runs, now, say, processes)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise store_error("create", path.parent, error) from error
+    write_whole(path, text)
+    return len(text.encode())
 
 
 def _title(names: Sequence[str]) -> str:

@@ -51,6 +51,17 @@ def test_the_newest_counts_and_damaged_ones_are_passed_over(tmp_path):
         store.read(second.folder)
 
 
+@pytest.mark.parametrize("part", ["orders", "p"])
+def test_figures_without_an_order_are_passed_over(tmp_path, part):
+    done = made(tmp_path)
+    path = done.folder / "figures.json"
+    data = json.loads(path.read_text())
+    del data["series"][0]["bias"][part]["random"]
+    path.write_text(json.dumps(data))
+    with pytest.raises(StoreError, match="a bias has an interval of each order"):
+        store.read(done.folder)
+
+
 def test_the_newest_of_the_machine_counts_first(tmp_path):
     own = made(tmp_path)
     other = made(tmp_path, NOW + datetime.timedelta(days=1), machine={"cpu": {"model": "another"}})

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import others_slow
 from emit.evaluation import evaluate, sample
 from needs import skip_without
 
@@ -136,6 +137,23 @@ class Stored:
         return stored[..., np.argsort(self.order)]
 
 
+COMPILED: dict[str, tuple[Problem, Stored]] = {}
+
+
+def stored(text: str, load: Callable[[str], Problem]) -> tuple[Problem, Stored]:
+    """A problem and what is compiled of it, once for all tests."""
+    if text not in COMPILED:
+        problem = load(text)
+        COMPILED[text] = problem, Stored(problem)
+    return COMPILED[text]
+
+
+CASES = [
+    *others_slow(LOCAL, ("brusselator-1d", "medical-akzo-nobel", "brusselator-2d", "kuramoto-sivashinsky")),
+    *(pytest.param(text, id=name) for name, text in OWN.items()),
+]
+
+
 def linearised(problem: Problem, t: float, y: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """NumPy's right-hand side and both Jacobians, the second of no columns where there are none."""
     theirs = module(problem, "numpy")
@@ -144,10 +162,9 @@ def linearised(problem: Problem, t: float, y: np.ndarray, p: np.ndarray) -> tupl
     return f, dense, np.asarray(theirs.parameter_jacobian(t, y, p))
 
 
-@pytest.mark.parametrize("text", [*LOCAL, *OWN.values()], ids=[*LOCAL, *OWN])
+@pytest.mark.parametrize("text", CASES)
 def test_every_function_says_what_numpy_says(text: str, load: Callable[[str], Problem]) -> None:
-    problem = load(text)
-    ours = Stored(problem)
+    problem, ours = stored(text, load)
     t, y, p = sample(problem)
     f, by_state, by_parameter = linearised(problem, t, y, p)
     size = np.abs(by_state) @ np.abs(y) + np.abs(f)
@@ -164,11 +181,10 @@ def test_every_function_says_what_numpy_says(text: str, load: Callable[[str], Pr
         assert np.all(np.abs(found[1:] - expected[first:last]) <= 1e-12 * bound[first:last] + 1e-300)
 
 
-@pytest.mark.parametrize("text", [*LOCAL, *OWN.values()], ids=[*LOCAL, *OWN])
+@pytest.mark.parametrize("text", CASES)
 def test_the_coupling_is_the_derivative_of_the_sensitivity_equations(text: str, load: Callable[[str], Problem]) -> None:
     """Along random directions, of all sensitivities and of the last one, by central differences."""
-    problem = load(text)
-    ours = Stored(problem)
+    problem, ours = stored(text, load)
     t, y, p = sample(problem)
     m, random = len(problem.numbers().theta), np.random.default_rng(6)
     s, direction = random.normal(size=(m, len(y))), random.normal(size=len(y))
@@ -185,9 +201,9 @@ def test_the_coupling_is_the_derivative_of_the_sensitivity_equations(text: str, 
 @pytest.mark.parametrize("text", OWN.values(), ids=OWN)
 def test_own_problems_are_what_they_are_component_by_component(text: str, load: Callable[[str], Problem]) -> None:
     """Not only NumPy's emission, which might misread an edge in the same way."""
-    problem = load(text)
+    problem, ours = stored(text, load)
     t, y, p = sample(problem)
-    np.testing.assert_allclose(Stored(problem).derivative(t, y, p), evaluate(problem, t, y, p), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.derivative(t, y, p), evaluate(problem, t, y, p), rtol=1e-12, atol=1e-12)
 
 
 def test_there_are_problems_of_every_suite_with_fields() -> None:

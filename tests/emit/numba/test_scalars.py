@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def made(name: str) -> Problem:
     return load_problem(Path(__file__).parents[1] / "data" / name) if name.endswith(".toml") else catalog.load(name)
 
 
+@cache
 def module(name: str, target: str) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
     exec(compile(source(made(name), target), name, "exec"), namespace)

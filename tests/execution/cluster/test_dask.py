@@ -94,6 +94,7 @@ def test_a_scheduler_that_is_not_there_is_refused(tmp_path: Path):
     assert "Traceback" not in found.stderr
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_loses_and_doubles_nothing(tmp_path: Path, workers: Workers):
     first = workers.start("--resources", "bench=1")
     folder = study(tmp_path / "study")

@@ -18,6 +18,7 @@ from sciml_bench.execution.cluster.task import Order, carry_out_task
 from sciml_bench.execution.cluster.task_folder import TASKS, End, Ending, Machine, TaskFolder, tasks_of
 from sciml_bench.execution.owner import owned
 from sciml_bench.execution.session import open_session
+from sciml_bench.host.doctor import other_work
 from sciml_bench.host.doctor.finding import Finding
 from sciml_bench.host.doctor.finding import Status as Verdict
 from sciml_bench.host.lock import host_lock
@@ -273,7 +274,7 @@ def test_the_plan_says_how_many_units_there_will_be(study: Study):
 
 def test_what_disturbs_a_machine_is_kept_in_the_shard_and_shown(study: Study, monkeypatch: pytest.MonkeyPatch):
     finding = Finding("governor", "frequency", Verdict.DISTURBS, "the governor is powersave")
-    monkeypatch.setattr(shard, "examine", lambda _readings: [finding])
+    monkeypatch.setattr(other_work, "examine", lambda _readings: [finding])
     assert not study.carry_out(Stub())
     assert {unit.message for unit in status(study.run.folder).units} == {"frequency: the governor is powersave"}
 

@@ -54,6 +54,7 @@ def test_a_study_is_the_same_here_and_on_slurm(tmp_path: Path, slurm: TwoNodes):
     assert len(machines) == len(list(sent.glob("units/*.json")))
 
 
+@pytest.mark.slow
 def test_faults_lose_and_double_nothing(tmp_path: Path, slurm: TwoNodes):
     """Tasks cancelled, put back and preempted, a node and the submitting process killed, and a second submitter."""
     folder = study(tmp_path)
@@ -124,6 +125,7 @@ def test_the_script_is_printed_and_nothing_is_submitted(tmp_path: Path, slurm: T
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity calls here")
+@pytest.mark.slow
 def test_cores_of_shared_nodes_are_enough_if_tasks_are_kept_on_them(tmp_path: Path, slurm: TwoNodes):
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:

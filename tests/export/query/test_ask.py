@@ -105,6 +105,14 @@ def test_calls_behind_a_bridge_have_their_times_inside(tmp_path):
     assert one("select count(inside_s) from samples", made) == 2
 
 
+def test_an_invariant_has_its_drift(tmp_path):
+    which = cell("robertson")
+    drifted = point(1e-4, solve={"invariants": {"mass": {"initial": 1.0, "drift": 2e-9}}})
+    made = Run.create(tmp_path, "drifting", plan=plan([which]), environment={})
+    made.append(record(which, points=[drifted]))
+    assert ask("select invariants['mass'].drift from points", [made]).rows == [(2e-9,)]
+
+
 def test_cells_are_the_tables(run):
     found = ask(
         "select adapter, gradient_verdict from cells where problem = 'robertson' and comparison = 'idiomatic'"

@@ -131,6 +131,21 @@ def test_uncertainty_covers_the_error_of_a_difference(noise):
     assert found.uncertainty < 0.05 * abs(truth)
 
 
+def test_noise_of_a_large_loss_leaves_its_difference_uncertain():
+    """Differences of rounded numbers may agree and be wrong together."""
+    task, moves = stub_task(), list[float]()
+    start = task.numbers.theta[0]
+
+    def loss(theta: np.ndarray) -> float:
+        moves.append(abs(theta[0] - start))
+        return 1e3 + theta[0]
+
+    direction = np.eye(1, len(task.numbers.theta))[0]
+    found = gradient_check.slope(loss, task, "first", direction, 1e-6, 1e3)
+    step = moves[-1] / gradient_check.theta_of(task).sizes[0]
+    assert found.uncertainty == pytest.approx(1e-6 * 1e3 / step, rel=1e-3)
+
+
 def test_a_jump_of_the_loss_is_no_slope():
     found = slope_of(stub_task(), lambda theta: float(theta[0] > 0.5))
     assert found.uncertainty > 0.5 * abs(found.value)

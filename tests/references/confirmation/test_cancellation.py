@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from cases import others_slow
 
 from sciml_bench.references import truth
 from sciml_bench.references.confirmation.cancellation import Unresolved, cancellation
@@ -64,7 +65,9 @@ def test_stiff_and_fast_equations_keep_their_digits(load: Load, equation: str):
     assert found(load(TEXT.format(equation=equation))) is None
 
 
-@pytest.mark.parametrize("name", ["robertson", "hires", "lotka-volterra", "oregonator", "pollution"])
+@pytest.mark.parametrize(
+    "name", others_slow(["robertson", "hires", "lotka-volterra", "oregonator", "pollution"], ["robertson"])
+)
 def test_problems_of_the_catalog_keep_their_digits(name: str):
     if name in catalog.names():
         assert found(catalog.load(name)) is None
