@@ -81,8 +81,10 @@ def check_loop(
         scored = None
     elif task.cell.device == "cpu":
         # Transfers to and from a device are measured on their own.
-        _check_beside(call, loop, "preparing its inputs", loop.prepare_ns)
-        _check_beside(call, loop, "reading its output", [sample.read_ns for sample in loop.samples])
+        near = _near(kept[0].varied)
+        _check_beside(call, loop, "preparing its inputs", loop.prepare_ns, lambda: _preparing_ns(call, near(), clock))
+        read_ns = [sample.read_ns for sample in loop.samples]
+        _check_beside(call, loop, "reading its output", read_ns, lambda: timed(call, near(), clock)[1].read_ns)
     if scored is not None and len(kept) > 1:
         _check_scored(call, scored.allowed(task, point, _CHANGES * change), kept, scored, change, run)
     if loop.truncated:
@@ -156,13 +158,13 @@ def _rounding(task: Task) -> float:
 def _check_far(task: Task, point: Point, call: Call, loop: Loop, varied: Varied, run: Run, clock: Clock) -> None:
     """A call at an input far away takes as long as the timed calls, or a new program takes no longer for these.
 
-    Only if the call takes much longer is the program built again. Next to an equilibrium an honest solver is fast for
+    Only if no such call is fast is the program built again. Next to an equilibrium an honest solver is fast for
     an input that it has never seen; a program that remembers must compute it.
     """
     limit_ns = _SLOWER * statistics.median(loop.ns)
     fresh_ns: list[int] = []
     try:
-        if run(_far(varied))[1] <= limit_ns:
+        if any(run(_far(varied))[1] <= limit_ns for _ in range(_FRESH)):
             return
         for _ in range(_FRESH):
             again = _rebuilt(task, point, call)
@@ -302,23 +304,32 @@ def _check_processors(task: Task, call: Call, loop: Loop, clock: Clock) -> None:
         )
 
 
-def _check_beside(call: Call, loop: Loop, work: str, times_ns: Sequence[int]) -> None:
-    """The work around a timed call takes less time than the call."""
-    if _is_longer(statistics.median(times_ns), loop):
+def _check_beside(call: Call, loop: Loop, work: str, times_ns: Sequence[int], again_ns: Callable[[], int]) -> None:
+    """The work around a timed call takes less time than the call, or does when it is done again.
+
+    A loop may have one call only, during which the machine did something else.
+    """
+    if _is_longer(statistics.median(times_ns), loop) and _is_longer(min(again_ns() for _ in range(_FRESH)), loop):
         raise _beside(call, loop, work, statistics.median(times_ns))
+
+
+def _near(varied: Varied) -> Callable[[], Varied]:
+    """Inputs as near to another as roundings, so that work on it which is remembered is done for each."""
+    generator = np.random.default_rng()
+    return lambda: varied * (1.0 + 1e-12 * generator.uniform(-1.0, 1.0, varied.shape))
+
+
+def _preparing_ns(call: Call, varied: Varied, clock: Clock) -> int:
+    start_ns = clock.now_ns()
+    call.prepare(varied)
+    return clock.now_ns() - start_ns
 
 
 def _check_owed(call: Call, loop: Loop, varied: Varied, run: Run, clock: Clock) -> None:
     """No call leaves work to the preparation of the next inputs; calls that run in batches leave it to one of many."""
-
-    def preparing_ns() -> int:
-        start_ns = clock.now_ns()
-        call.prepare(varied)
-        return clock.now_ns() - start_ns
-
-    if not _is_longer(preparing_ns(), loop):
+    if not _is_longer(_preparing_ns(call, varied, clock), loop):
         return
-    pairs = [(run(varied)[1], preparing_ns()) for _ in range(_FRESH)]
+    pairs = [(run(varied)[1], _preparing_ns(call, varied, clock)) for _ in range(_FRESH)]
     if _is_longer(min(prepared for _, prepared in pairs), loop, max(called for called, _ in pairs)):
         raise _beside(call, loop, "preparing the next inputs", statistics.median(prepared for _, prepared in pairs))
 

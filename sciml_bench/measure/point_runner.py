@@ -128,7 +128,11 @@ class CellMeasurer:
 
     def _check_gradients(self) -> None:
         """Judge the gradients by differences of the loss at the tightest tolerance that has one, and report again."""
-        timed_well = {index: self._gradients[index] for index, log in enumerate(self._logs) if log.gradient.unchecked}
+        timed_well = {
+            index: self._gradients[index]
+            for index, log in enumerate(self._logs)
+            if log.gradient.outcome is Outcome.UNCHECKED
+        }
         if not timed_well:
             return
         tightest = max(timed_well)

@@ -35,7 +35,7 @@ def point_of(program: str, **changes: Any) -> PointResult:
     """The one point of a program of :mod:`stubs.liars`."""
     events: list[Event] = []
     sampling = Sampling(warm_up_calls=1, steady_calls=12, steady_s=0.0, max_steady_calls=50, perturbation=1e-6)
-    task = stub_task(f"stubs.liars:{program}", points=(Point(1e-6, 1e-6),), sampling=sampling, **changes)
+    task = stub_task(f"stubs.liars:{program}", **{"points": (Point(1e-6, 1e-6),), "sampling": sampling} | changes)
     measure(task, lambda event: events.append(decode(encode(event))), Clock(), 60.0)
     return [event.result for event in events if isinstance(event, PointDone) and event.complete][-1]
 
@@ -92,6 +92,18 @@ def test_honest_programs_pass(program: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0}, raising=False)
     monkeypatch.setattr(loop_checks, "_CHEAP_SHARE", 1.0)
     assert {half.outcome for half in point_of(program).halves.values()} == {Outcome.OK}
+
+
+def test_a_lie_about_a_gradient_stays_one_where_only_differences_judge_it() -> None:
+    assert point_of("Works", reference=None).gradient.outcome is Outcome.OK
+    assert point_of("WorksInReading", reference=None).gradient.outcome is Outcome.INVALID
+
+
+def test_one_preparation_and_one_reading_that_are_held_up_are_no_lie() -> None:
+    once = Sampling(warm_up_calls=1, steady_calls=1, steady_s=0.0, max_steady_calls=1, perturbation=1e-6)
+    point = point_of("IsHeldUpOnce", sampling=once)
+    assert (point.solve.outcome, point.message) == (Outcome.OK, "")
+    assert point.solve.prepare_ns == pytest.approx(1e8, rel=0.01)
 
 
 def test_a_last_digit_that_differs_now_and_then_is_no_lie(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,6 +196,23 @@ class PreparesSlowly(Works):
         return super().prepare(theta, point)
 
 
+class IsHeldUpOnce(Works):
+    """Honest, on a machine that does something else during the steady solve's preparation and reading."""
+
+    prepared = solved = 0
+
+    def prepare(self, theta: FloatArray, point: Point) -> Any:
+        # A gradient and a solve that are scored and a solve to warm up come before.
+        self.prepared += 1
+        self.clock.sleep(0.1 if self.prepared == 4 else 0.0)
+        return super().prepare(theta, point)
+
+    def read_solution(self, output: Any) -> Any:
+        self.solved += 1
+        self.clock.sleep(0.1 if self.solved == 3 else 0.0)
+        return super().read_solution(output)
+
+
 class ShakesByInput(RemembersWhatIsClose):
     """Adds to what it remembers a little noise that is the same again for the same input."""
 
