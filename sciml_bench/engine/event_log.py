@@ -26,7 +26,7 @@ from sciml_bench.measure.protocol import (
 )
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.perturbed_solve import PHASE, PerturbedSolve
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import CHECK, REBUILD, PointResult
 from sciml_bench.record.process import HostObservations, WorkerInfo
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Task
@@ -35,6 +35,7 @@ from sciml_bench.record.training import PHASES, Trained
 # The name of a loop of calls in the sum of phases: the stacked bar of a cell shows kinds, not points.
 _SUMS = {
     "gradient": "points",
+    REBUILD: CHECK,
     "solve": "points",
     "steady_gradient": "steady",
     "transfer_gradient": "transfer",
@@ -43,6 +44,9 @@ _SUMS = {
     "warm_up_gradient": "warm_up",
     "warm_up_solve": "warm_up",
 }
+
+# Phases that begin when all points are measured.
+_AFTER_POINTS = frozenset({CHECK, PHASE, *PHASES})
 
 # The steps of frameworks inside a first call have separate phases in the sum.
 _FRAMEWORK_PHASES = ("trace", "lower", "compile")
@@ -65,6 +69,7 @@ class EventLog:
         self._built_ns: int | None = None
         self.phase = "interpreter"
         self.point: int | None = None
+        self.inside = True
         self._told_ns = 0
         self.phases_ns = {"spawn": spawn_ns}
         self.framework_phases_ns: dict[str, int] = {}
@@ -84,8 +89,9 @@ class EventLog:
                 self.phases_ns["interpreter"] = max(0, at_ns - self._spawn_start_ns - self.phases_ns["spawn"])
             case Enter(name, point):
                 self._check_index(point)
-                self.phase, self.point = name, point
+                self.phase, self.point, self.inside = name, point, True
             case PhaseDone():
+                self.inside = self.inside and event.name != self.phase
                 self._complete(event)
             case PointDone(index, result, complete):
                 self._check_index(index)
@@ -198,9 +204,11 @@ def assemble(
 
 def _noisy(task: Task, conditions: Conditions, parts: Sequence[PointResult | Trained]) -> tuple[str, ...]:
     found = disturbances(conditions, threads=task.threads, processors=psutil.cpu_count() or 1)
-    starved = [part for part in parts if part.outcome is Outcome.BUSY_TIMEOUT]
+    starved = [part for part in parts if Outcome.BUSY_TIMEOUT in part.outcomes]
     # Over the life of the worker it may have been little.
-    return (*found, *([f"starved: {starved[0].message}"] if starved else []))
+    of_half = Outcome.BUSY_TIMEOUT.sentence
+    why = [starved[0].message if starved[0].outcome is Outcome.BUSY_TIMEOUT else of_half] if starved else []
+    return (*found, *(f"starved: {each}" for each in why))
 
 
 def _rounded(value: float | None) -> float | None:
@@ -215,7 +223,7 @@ def _energy(end: End, idle_watts: float | None) -> dict[str, Any] | None:
 
 def _trials(log: EventLog, ending: Ending) -> tuple[PerturbedSolve, ...]:
     """The reported trials, and the one that ended the worker, if any."""
-    if log.phase != PHASE or ending.outcome is None or log.point is None:
+    if not (log.phase == PHASE and log.inside) or ending.outcome is None or log.point is None:
         return tuple(log.trials)
     draw = log.trials[-1].draw + (log.point <= log.trials[-1].point) if log.trials else 0
     return (*log.trials, PerturbedSolve(draw, log.point, ending.outcome))
@@ -249,7 +257,7 @@ def _verdict(task: Task, log: EventLog, ending: Ending) -> tuple[Outcome, str | 
 
 def _n_points(task: Task, log: EventLog) -> int:
     """The number of points that there are to be: all, or as many as a worker that ended well took for enough."""
-    ended = log.end is not None and log.end.outcome is Outcome.OK
+    ended = log.phase in _AFTER_POINTS or (log.end is not None and log.end.outcome is Outcome.OK)
     return len(log.complete) or 1 if ended and task.enough_digits is not None else len(task.points)
 
 
@@ -264,4 +272,4 @@ def _point(task: Task, log: EventLog, index: int, outcome: Outcome, phase: str |
         return log.points[index].ended_by(outcome, phase, message, task.calls)
     if index != (log.point or 0):
         message = f"not reached: {message}"
-    return PointResult.failed(task.points[index], outcome, phase, message)
+    return PointResult.failed(task.points[index], outcome, phase, message, task.calls)

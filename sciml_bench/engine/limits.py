@@ -11,6 +11,7 @@ from sciml_bench.adapters import registry
 from sciml_bench.adapters.base import Adapter
 from sciml_bench.errors import EngineError, UsageError
 from sciml_bench.host.control_groups import memory_limit
+from sciml_bench.record.point import REBUILD
 from sciml_bench.record.task import AT, Task
 
 _DEFAULT_MEMORY_SHARE = 0.8
@@ -18,7 +19,7 @@ _DEFAULT_MEMORY_SHARE = 0.8
 COMPILING_S = 240.0
 """Allowance for a framework that compiles a model, or Julia an adjoint: half a minute to two, in every process."""
 
-_FIRST = ("build", "first_solve", "first_gradient", "training_build", "training_first_step")
+_FIRST = ("build", REBUILD, "first_solve", "first_gradient", "training_build", "training_first_step")
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Limits:
     (:mod:`sciml_bench.measure.deadline`). ``memory_bytes`` bounds the resident memory of the worker and its children;
     ``None`` for only the machine's limit. ``import_s``, if larger, bounds the import of the framework: from a cold
     disk or on a busy machine that takes long, and says nothing about a solver. ``first_s``, if larger, bounds the
-    phases that compile: building and the first solve, gradient and step of training.
+    phases that compile: building, also again, and the first solve, gradient and step of training.
     """
 
     timeout_s: float

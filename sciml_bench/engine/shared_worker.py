@@ -60,6 +60,7 @@ class SharedWorker:
         started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         start_ns = time.perf_counter_ns()
         before, watch = state_now(self._cpus), self._watch
+        is_new = watch is None
         limits = replace(self._limits, timeout_s=timeout_s or self._limits.timeout_s).of_task(task)
         if watch is None:
             log, watch = self._started(task, limits, start_ns)
@@ -67,7 +68,7 @@ class SharedWorker:
             start_ns -= sum(self._startup_ns.values())
             log = EventLog(task, start_ns, 0)
             log.phases_ns = dict(self._startup_ns)
-            watch.hand_over(task.to_json(), log, limits)
+            watch.hand_over(_line(task, limits), log, limits)
         counters = Counters.now(self._cpus, watch.pids)
         ending = watch.resume()
         if self._watch is None:
@@ -82,7 +83,11 @@ class SharedWorker:
             conditions={"before": before, "after": state_now(self._cpus), "during": during},
             peak_device_bytes=None,
         )
-        measured = assemble(task, log, ending or watch.paused(), observed)
+        ending = ending or watch.paused()
+        measured = assemble(task, log, ending, observed)
+        if not is_new:
+            # The worker's own peak is one of the whole life of its process.
+            measured = replace(measured, peak_rss_bytes=ending.peak_rss_bytes)
         if alone:
             self._end()
         return measured
@@ -105,9 +110,16 @@ class SharedWorker:
         tag = new_tag()
         variables = worker_variables(os.environ, folder, task.threads, task.cell.device, caches=caches, warm=False)
         variables |= {**adapter_variables(task.cell.adapter), VARIABLE: tag}
-        command = [*in_its_interpreter(self._command, task.cell.adapter), f"{self._limits.timeout_s:g}"]
+        command = in_its_interpreter(self._command, task.cell.adapter)
         with pinned(task.threads) as self._cpus:
             process = start_worker(command, folder, variables)
             log = EventLog(task, start_ns, time.perf_counter_ns() - start_ns)
-        watch = WorkerProcess(process, task.to_json(), log, limits, None, takes_turns=True, cpus=self._cpus, tag=tag)
+        watch = WorkerProcess(
+            process, _line(task, limits), log, limits, None, takes_turns=True, cpus=self._cpus, tag=tag
+        )
         return log, watch
+
+
+def _line(task: Task, limits: Limits) -> str:
+    """The line by which the worker learns of a task: the limit of a phase in seconds, and the task."""
+    return f"{limits.timeout_s:g} {task.to_json()}"

@@ -62,6 +62,7 @@ class WorkerProcess:
         self._takes_turns = takes_turns
         self._waits = False
         self._started = False
+        self._ended = False
         self._poll_s = 0.0
         self._process = process
         self._tag = tag
@@ -106,8 +107,11 @@ class WorkerProcess:
     def end(self) -> None:
         """End the worker, if it has not ended, and let go of its pipes."""
         self._selector.close()
-        self._tree.end(_TERMINATE_GRACE_S)
-        self._process.wait()
+        if not self._ended:
+            # Once only: after the wait its number may belong to another process.
+            self._tree.end(_TERMINATE_GRACE_S)
+            self._process.wait()
+            self._ended = True
         if self._tag:
             strays.end_tagged(self._tag)
         self._close()
@@ -120,6 +124,7 @@ class WorkerProcess:
     def hand_over(self, task_json: str, log: EventLog, limits: Limits) -> None:
         """Give a waiting worker of several tasks its next task."""
         self._log, self._limits, self._line_to_go = log, limits, task_json.encode() + b"\n"
+        self._tail, self._rss_bytes, self._peak_rss_bytes, self._poll_s = b"", 0, 0, 0.0
 
     def paused(self) -> Ending:
         """Return the ending of the last task of a worker that waits for its next one: its process is well."""

@@ -58,7 +58,7 @@ class History:
         self.attempts.setdefault(key, set()).add(record.attempt)
         measured = measured_something(record)
         starved = is_starved(record)
-        if not measured and record.outcome is not Outcome.OK:
+        if not (measured or starved) and record.outcome is not Outcome.OK:
             end = Nothing(record.block, record.outcome, bool(record.noisy))
             self.nothing.setdefault(record.cell_id, []).append(end)
         # A time limit that was passed next to other work is not a result yet.

@@ -11,11 +11,13 @@ use more of their time than passes.
 from __future__ import annotations
 
 import importlib
+import itertools
 import secrets
 import statistics
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from sciml_bench.host.processes.memory import working_bytes
 from sciml_bench.host.processes.process import Clock
 from sciml_bench.measure.answers import Kept
 from sciml_bench.measure.sampling import Call, Loop, gradient_call, solve_call, timed, timed_alone
+from sciml_bench.measure.sampling import varied as nearby
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.task import GRADIENT, SOLVE, Point, Task
 
@@ -40,14 +43,14 @@ _SAME_SHARE = 0.01
 #: All of these must be the same again.
 _REPEATED = 5
 #: Outputs nearby differ from the scored one by at most this multiple of changes from input to input, of rtol, or of the
-#: error of the scored one; this number of inputs more is tried before that counts.
-_CHANGES, _TOLERANCES, _ERRORS, _SIDES = 100.0, 10.0, 3.0, 8
+#: error of the scored one; this number of inputs more is drawn, and counts among them, before that counts.
+_CHANGES, _TOLERANCES, _ERRORS, _MORE = 3.0, 10.0, 3.0, 8
 #: A change of these roundings would have been seen.
 _SEEN_ROUNDINGS = 100.0
 #: Where the loss changes by this share, some state changes in its digits.
 _LOSS_SHARE = 1e-6
 #: Work around a call is checked from this time on, and takes at most this many times as long as the call.
-BESIDE_FLOOR_NS, BESIDE_TIMES = 1_000_000, 2.0
+BESIDE_FLOOR_NS, BESIDE_TIMES = 1_000_000, 1.0
 
 #: A kernel's count of processor time may be ahead of the clock by this share, and by this time.
 _BUSY_SHARE, _BUSY_FLOOR_NS = 1.05, 20_000_000
@@ -57,9 +60,18 @@ Run = Callable[[Varied], tuple[FloatArray, int]]
 
 
 def check_loop(
-    program: Program, task: Task, point: Point, call: Call, loop: Loop, scored: Scored | None, clock: Clock
+    program: Program,
+    task: Task,
+    point: Point,
+    call: Call,
+    loop: Loop,
+    scored: Scored | None,
+    clock: Clock,
+    rebuilding: Callable[[], AbstractContextManager[None]],
 ) -> int | None:
     """Check a loop's outputs and the work around its calls; return the memory of a call, if it is known.
+
+    A program that is built again is built, and called, in ``rebuilding``.
 
     Raises:
         SolverFailure: a timed call returned an output that it did not compute, or did not compute as the scored call.
@@ -86,7 +98,7 @@ def check_loop(
         read_ns = [sample.read_ns for sample in loop.samples]
         _check_beside(call, loop, "reading its output", read_ns, lambda: timed(call, near(), clock)[1].read_ns)
     if scored is not None and len(kept) > 1:
-        _check_scored(call, scored.allowed(task, point, _CHANGES * change), kept, scored, change, run)
+        _check_scored(call, kept, scored, lambda moved: scored.allowed(task, point, _CHANGES * moved), run, task)
     if loop.truncated:
         return None
     if task.learning is None and task.cell.device == "cpu":
@@ -105,7 +117,7 @@ def check_loop(
     if not change > 0 and len(kept) > 1:
         _check_same(task, call, kept, run)
     if is_cheap and task.learning is None:
-        _check_far(task, point, call, loop, kept[0].varied, run, clock)
+        _check_far(task, point, call, loop, kept[0].varied, run, clock, rebuilding)
     return again.bytes
 
 
@@ -155,7 +167,16 @@ def _rounding(task: Task) -> float:
     return float(np.finfo(np.float64 if task.cell.precision == "float64" else np.float32).eps)
 
 
-def _check_far(task: Task, point: Point, call: Call, loop: Loop, varied: Varied, run: Run, clock: Clock) -> None:
+def _check_far(
+    task: Task,
+    point: Point,
+    call: Call,
+    loop: Loop,
+    varied: Varied,
+    run: Run,
+    clock: Clock,
+    rebuilding: Callable[[], AbstractContextManager[None]],
+) -> None:
     """A call at an input far away takes as long as the timed calls, or a new program takes no longer for these.
 
     Only if no such call is fast is the program built again. Next to an equilibrium an honest solver is fast for
@@ -167,9 +188,11 @@ def _check_far(task: Task, point: Point, call: Call, loop: Loop, varied: Varied,
         if any(run(_far(varied))[1] <= limit_ns for _ in range(_FRESH)):
             return
         for _ in range(_FRESH):
-            again = _rebuilt(task, point, call)
-            # The first call compiles, at another input.
-            timed(again, _far(varied), clock)
+            with rebuilding():
+                again = _rebuilt(task, point, call)
+            with rebuilding():
+                # The first call compiles, at another input.
+                timed(again, _far(varied), clock)
             far_ns, near_ns = (timed(again, at, clock)[1].ns for at in (_far(varied), varied))
             if min(far_ns, near_ns) <= limit_ns:
                 return
@@ -193,17 +216,25 @@ def _rebuilt(task: Task, point: Point, call: Call) -> Call:
     return (solve_call if call.kind == SOLVE else gradient_call)(program, task, point)
 
 
-def _check_scored(call: Call, allowed: float, kept: Sequence[Kept], scored: Scored, change: float, run: Run) -> None:
+def _check_scored(
+    call: Call, kept: Sequence[Kept], scored: Scored, allowed: Callable[[float], float], run: Run, task: Task
+) -> None:
     """Timed outputs are as near to the scored output as to each other: all their inputs are."""
+
+    def nearest(outputs: Sequence[FloatArray]) -> tuple[float, float]:
+        """The least distance of outputs from the scored one, and the largest from each other."""
+        changes = (_apart(one, other) for one, other in combinations(outputs, 2))
+        return min(_apart(scored.output, output) for output in outputs), max(changes)
+
     outputs = [each.output for each in kept]
-    if min(_apart(scored.output, output) for output in outputs) <= allowed:
+    apart, change = nearest(outputs)
+    if apart <= allowed(change):
         return
-    # At a switch the scored input may be on one side of it and a few others on the other one by chance.
-    inputs = scored.varied + np.abs(kept[0].varied - scored.varied) * np.random.default_rng().choice(
-        [-1.0, 1.0], (_SIDES, *scored.varied.shape)
-    )
-    apart = min(_apart(scored.output, output) for output in [*outputs, *(run(varied)[0] for varied in inputs)])
-    if apart > allowed:
+    # A few may lie next to each other by chance, or all on the other side of a switch than the scored one.
+    theta = np.asarray(scored.varied, dtype=np.float64)
+    inputs = itertools.islice(nearby(theta, task.sampling.perturbation, secrets.randbits(64)), _MORE)
+    apart, change = nearest([*outputs, *(run(varied)[0] for varied in inputs)])
+    if apart > allowed(change):
         raise SolverFailure(
             Outcome.INVALID,
             f"timed {call.kind}s returned outputs that differ from the scored one by {apart:.2g}, and from each other "
@@ -272,7 +303,8 @@ def _computed_far(varied: Varied, run: Run) -> list[tuple[Varied, FloatArray]]:
     found = list[tuple[Varied, FloatArray]]()
     for _ in range(_FRESH):
         far = _far(varied)
-        with suppress(Exception):
+        # Panics of Rust do not derive from Exception.
+        with suppress(BaseException):
             found.append((far, run(far)[0]))
     return found
 

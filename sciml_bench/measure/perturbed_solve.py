@@ -38,8 +38,9 @@ def _try(task: Task, program: Program, draw: int, point: int) -> PerturbedSolve:
         output = call.run(call.prepare(np.array(task.draws[draw].theta)))
         call.synchronise(output)
         solution = call.read(output)
-    except Exception as error:
+        scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
+    except BaseException as error:
+        # Panics of Rust and exits do not derive from Exception.
         return PerturbedSolve(draw, point, explain(error, Outcome.CRASH)[0])
-    scores, _ = solve_scores(solution.ys, task.draws[draw].reference, numbers.atol_scale, task.error_bound)
     error = scores.get("trajectory_error")
     return PerturbedSolve(draw, point, Outcome.OK, None if error is None else float(error))

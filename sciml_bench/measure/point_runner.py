@@ -47,7 +47,9 @@ from sciml_bench.measure.turn_token import TurnToken
 from sciml_bench.measure.warm_up import WarmUp
 from sciml_bench.record.outcome import Outcome, SolverFailure
 from sciml_bench.record.point import (
+    CHECK,
     MAX_STORED_COMPONENTS,
+    REBUILD,
     SolveResult,
     finite,
 )
@@ -148,7 +150,7 @@ class CellMeasurer:
             half.outcome, half.phase, half.message = checked.outcome, None, checked.message
             half.keep(scores={**(half.found.scores or {}), **checked.scores})
             if checked.outcome is not Outcome.OK:
-                half.phase = gradient_check.PHASE
+                half.phase = CHECK
             self._send(PointDone(index, self._logs[index].result(), complete=True))
 
     def _slopes(self, index: int) -> list[gradient_check.Slope]:
@@ -159,7 +161,7 @@ class CellMeasurer:
         def loss(theta: FloatArray) -> float:
             if self._phases.clock.now_ns() > until_ns:
                 raise SolverFailure(Outcome.TIMEOUT, f"they take longer than the limit of {self._limit_s:.0f} s")
-            with self._phases.phase(gradient_check.PHASE, index):
+            with self._phases.phase(CHECK, index):
                 return timed(call, theta, self._phases.clock)[0].loss
 
         value = self._logs[index].gradient.found.loss or 0.0
@@ -256,13 +258,29 @@ class CellMeasurer:
             self._check_traces(traces, len(half.steady.samples), call)
             check_blocking(call, self._thetas(call, index, _BLOCKING), half.steady.samples, self._phases.clock)
             point, clock = self._task.points[index], self._phases.clock
-            half.keep(working_bytes=check_loop(self._program, self._task, point, call, half.steady, scored, clock))
+            # Checks may take longer than the loop: its samples are known should the worker be ended in them.
+            self._send(PointDone(index, self._logs[index].result(), complete=False))
+            half.keep(
+                working_bytes=check_loop(
+                    self._program, self._task, point, call, half.steady, scored, clock, lambda: self._rebuilding(index)
+                )
+            )
             if not half.steady.truncated:
                 self._measure_transfers(half, call, index)
         if half.outcome is None and half.unchecked:
-            half.fail(Outcome.UNCHECKED, gradient_check.PHASE, "the reference has no gradient")
+            half.fail(Outcome.UNCHECKED, CHECK, "the reference has no gradient")
         elif half.outcome is None:
             half.outcome = Outcome.OK
+
+    @contextmanager
+    def _rebuilding(self, index: int) -> Iterator[None]:
+        """A separate phase, which compiles, inside another one."""
+        name = self._phases.current or ""
+        try:
+            with self._phases.phase(REBUILD, index):
+                yield
+        finally:
+            self._phases.enter(name, index)
 
     def _end_if_slow(self, loop: Loop, call: Call) -> None:
         most_s = self._task.most_call_s

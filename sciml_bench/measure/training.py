@@ -127,7 +127,7 @@ class _Curve:
         if self._size is None:
             return
         first, last = self.losses[0], self.losses[-1]
-        if first is not None and last is not None and last > EXPLODED * abs(first):
+        if first and last is not None and last > EXPLODED * abs(first):
             raise SolverFailure(
                 Outcome.DIVERGED,
                 f"the loss of step {len(self.losses)} is {last:.1e}, the loss of the first was {first:.1e}",
@@ -182,7 +182,7 @@ class _Curve:
                 if theta.shape != (size,):
                     message = f"theta has shape {theta.shape}, expected {(size,)}"
                     outcome, phase, theta = Outcome.BUILD_ERROR, STEPS, np.zeros(0)
-            except Exception as error:
+            except BaseException as error:
                 outcome, message = explain(error, Outcome.CRASH)
                 phase = STEPS
         values = tuple(finite(value) for value in theta[:MAX_STORED_THETA])

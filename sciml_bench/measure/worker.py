@@ -124,7 +124,7 @@ def _facts(program: Program | None) -> WorkerInfo:
     if program is not None:
         try:
             told = program.versions()
-        except Exception as error:
+        except BaseException as error:
             traceback.print_exception(error, file=sys.stderr)
             told = {"program": f"unknown ({type(error).__name__} in versions())"}
         for name, value in told.items():
@@ -144,7 +144,7 @@ def _asked(program: Program | None, question: Callable[[Program], int | None]) -
         return None
     try:
         return question(program)
-    except Exception as error:
+    except BaseException as error:
         traceback.print_exception(error, file=sys.stderr)
         return None
 

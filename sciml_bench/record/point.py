@@ -149,6 +149,13 @@ class GradientResult(CallResult):
     slopes: tuple[float | None, ...] | None = None
 
 
+CHECK = "check"
+"""The phase of a worker that takes one difference of the loss, to check gradients without a reference."""
+
+REBUILD = "rebuild"
+"""The phase of a worker that builds its program again, to compare calls of an input that the first one has seen."""
+
+
 @dataclass(frozen=True)
 class PointResult:
     """One tolerance point, measured.
@@ -174,9 +181,16 @@ class PointResult:
         """The solves and the gradients, under the names of their calls."""
         return {SOLVE: self.solve, GRADIENT: self.gradient}
 
+    @property
+    def outcomes(self) -> tuple[Outcome | None, ...]:
+        """The outcomes of the point and of its halves."""
+        return (self.outcome, self.solve.outcome, self.gradient.outcome)
+
     @classmethod
-    def failed(cls, point: Point, outcome: Outcome, phase: str | None, message: str) -> PointResult:
-        """Return a point without measurements."""
+    def failed(
+        cls, point: Point, outcome: Outcome, phase: str | None, message: str, calls: Sequence[str] = (SOLVE, GRADIENT)
+    ) -> PointResult:
+        """Return a point without measurements; ``calls`` are the requested kinds of calls."""
         return cls(
             rtol=point.rtol,
             atol=point.atol,
@@ -184,8 +198,8 @@ class PointResult:
             phase=phase,
             message=message,
             batch=point.batch,
-            solve=SolveResult(outcome),
-            gradient=GradientResult(outcome),
+            solve=SolveResult(outcome if SOLVE in calls else None),
+            gradient=GradientResult(outcome if GRADIENT in calls else None),
         )
 
     def ended_by(
@@ -195,15 +209,14 @@ class PointResult:
 
         ``calls`` are the requested kinds of calls: only they count.
         """
-        solve = self.solve.outcome or outcome
-        gradient = self.gradient.outcome or outcome
-        says = solve if SOLVE in calls else Outcome.OK
-        is_known = self.solve.outcome is not None or SOLVE not in calls
-        if is_known and (says is not Outcome.OK or self.gradient.outcome is not None):
+        solve, gradient = (half.outcome or (outcome if kind in calls else None) for kind, half in self.halves.items())
+        known = {kind: half.outcome is not None or kind not in calls for kind, half in self.halves.items()}
+        says = (solve if SOLVE in calls else None) or Outcome.OK
+        if known[SOLVE] and (says is not Outcome.OK or known[GRADIENT]):
             phase, message = self.phase, self.message
         return dataclasses.replace(
             self,
-            outcome=gradient if says is Outcome.OK else says,
+            outcome=gradient or says if says is Outcome.OK else says,
             phase=phase,
             message=message,
             solve=dataclasses.replace(self.solve, outcome=solve),

@@ -68,5 +68,6 @@ def measured_something(record: Record) -> bool:
 
 def is_starved(record: Record) -> bool:
     """Return whether other work kept its worker from its processors until that was ended."""
-    training = () if record.training is None else (record.training.outcome,)
-    return Outcome.BUSY_TIMEOUT in (record.outcome, *training, *(point.outcome for point in record.points))
+    training = () if record.training is None else record.training.outcomes
+    of_points = (outcome for point in record.points for outcome in point.outcomes)
+    return Outcome.BUSY_TIMEOUT in (record.outcome, *training, *of_points)

@@ -75,6 +75,11 @@ class Trained:
         low = loss is None or (item.loss is not None and item.loss <= loss)
         return low and (accuracy is None or (item.accuracy is not None and item.accuracy >= accuracy))
 
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Its outcome, as a point has several."""
+        return (self.outcome,)
+
     def ended_by(self, outcome: Outcome, phase: str | None, message: str) -> Trained:
         """This training, when the worker was ended before it was over."""
         return dataclasses.replace(self, outcome=outcome, phase=phase, message=message)

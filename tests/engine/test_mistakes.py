@@ -6,24 +6,27 @@ The number is that of the list of mistakes in the methodology.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 from stubs.tasks import stub_task
 
 from sciml_bench.engine.group import measure_cell
 from sciml_bench.engine.limits import Limits
-from sciml_bench.measure.protocol import End, PointDone, encode
+from sciml_bench.measure.protocol import End, Enter, PhaseDone, PointDone, TrialDone, encode
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.perturbed_solve import PHASE as STABILITY
+from sciml_bench.record.perturbed_solve import PerturbedSolve
+from sciml_bench.record.point import CHECK, PointResult
 from sciml_bench.record.record import Measurement
 from sciml_bench.record.task import Point
 
 OK = encode(End(Outcome.OK))
 
 
-def measured(script: str) -> Measurement:
+def measured(script: str, **changes: Any) -> Measurement:
     command = [sys.executable, "-S", "-c", f"import os, sys; sys.stdin.read()\n{script}"]
-    return measure_cell(stub_task(), Limits(timeout_s=60.0), command=command)
+    return measure_cell(stub_task(**changes), Limits(timeout_s=60.0), command=command)
 
 
 def points(outcome: Outcome) -> str:
@@ -54,6 +57,27 @@ class TestMistake8SuccessReportedAfterAnError:
         measurement = measured(f"{points(Outcome.OK).splitlines()[0]}\nos.kill(os.getpid(), 11)")
         assert [point.outcome for point in measurement.points] == [Outcome.OK, Outcome.CRASH, Outcome.CRASH]
         assert "died with SIGSEGV" in measurement.message
+
+    def test_worker_that_dies_after_the_last_trial_adds_none(self):
+        told = [
+            Enter(STABILITY, 2), TrialDone(PerturbedSolve(0, 2, Outcome.OK, 0.0)), PhaseDone(STABILITY, 0, 0, 2),
+        ]  # fmt: skip
+        script = "".join(f"print({encode(event)!r}, flush=True)\n" for event in told)
+        assert len(measured(f"{points(Outcome.OK)}{script}sys.exit(3)").stability) == 1
+        in_it = f"{script}print({encode(Enter(STABILITY, 2))!r}, flush=True)\nsys.exit(3)"
+        assert [trial.outcome for trial in measured(points(Outcome.OK) + in_it).stability] == [
+            Outcome.OK,
+            Outcome.CRASH,
+        ]
+
+    def test_points_that_were_not_to_be_measured_do_not_fail_with_the_check_after_them(self):
+        told = f"{points(Outcome.OK).splitlines()[0]}\nprint({encode(Enter(CHECK, 0))!r}, flush=True)\nsys.exit(3)"
+        assert len(measured(told, enough_digits=3.0).points) == 1
+        assert len(measured(told).points) == 3
+
+    def test_calls_that_were_not_requested_have_no_outcome(self):
+        (point,) = measured("sys.exit(3)", calls=("solve",), points=(Point(1e-4, 1e-4),)).points
+        assert (point.outcome, point.solve.outcome, point.gradient.outcome) == (Outcome.CRASH, Outcome.CRASH, None)
 
 
 @pytest.mark.usefixtures("stub_path")

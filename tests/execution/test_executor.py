@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sciml_bench.execution.schedule import remaining
 from sciml_bench.planning.plan import Plan
 from sciml_bench.planning.profiles import profile_named
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult
+from sciml_bench.record.point import GradientResult, PointResult
 from sciml_bench.record.record import Measurement, Record
 from sciml_bench.record.retry_policy import is_starved
 from sciml_bench.record.run_folder import Run
@@ -158,6 +159,19 @@ def test_a_worker_kept_from_its_processors_is_measured_again_whatever_the_profil
 def test_a_worker_that_is_always_kept_from_its_processors_settles_nothing(tmp_path, monkeypatch):
     ran = blocks_of_alpha(monkeypatch, tmp_path, lambda task, _: failing(task, Outcome.BUSY_TIMEOUT, NOISE))
     assert ran == [(block, attempt) for block in range(5) for attempt in (0, 1)]
+
+
+def test_a_gradient_kept_from_its_processors_is_measured_again_though_its_solve_is_inaccurate(tmp_path, monkeypatch):
+    def starved_once(task: Task, count: int) -> Measurement:
+        if count:
+            return stub_measurement()
+        failed = failing(task, Outcome.INACCURATE)
+        starved = GradientResult(Outcome.BUSY_TIMEOUT)
+        return replace(failed, points=tuple(replace(point, gradient=starved) for point in failed.points))
+
+    ran = blocks_of_alpha(monkeypatch, tmp_path, starved_once)
+    assert ran[:3] == [(0, 0), (0, 1), (1, 0)]
+    assert len(ran) == 6
 
 
 @pytest.mark.parametrize("before", range(1, 8))

@@ -53,6 +53,7 @@ FAR = "times as long for an input that the program has never seen as the timed o
         ("Extrapolates", FAR),
         ("LooseAfterFirst", "timed solves returned outputs that differ from the scored one by 0.01"),
         ("TightForTheScored", "timed solves returned outputs that differ from the scored one by 0.01"),
+        ("TwentyTolerancesLoose", "timed solves returned outputs that differ from the scored one by 2e-05"),
         # Near the limit of the first of these checks, which is a multiple of changes that are drawn.
         ("ALittleLoose", "returned (another output than the same solve after|outputs that differ from the scored one)"),
         ("UsesTwoProcessors", "timed solves used 2 processors, and 1 is planned: threads left the planned ones"),
@@ -138,9 +139,10 @@ def test_processors_are_not_counted_where_nothing_is_pinned(monkeypatch: pytest.
     assert point_of("UsesTwoProcessors").solve.outcome is Outcome.OK
 
 
-def test_a_solution_without_its_parameters_passes_where_nothing_says_that_it_has_them() -> None:
-    point = point_of("DependsOnNothing", reference=None)
-    assert Outcome.INVALID not in {half.outcome for half in point.halves.values()}
+@pytest.mark.parametrize("program", ["DependsOnNothing", "DependsOnNothingAndPanics"])
+def test_a_solution_without_its_parameters_passes_where_nothing_says_that_it_has_them(program: str) -> None:
+    point = point_of(program, reference=None)
+    assert {half.outcome for half in point.halves.values()} <= {Outcome.OK, Outcome.UNCHECKED}
 
 
 def test_the_time_of_preparing_is_told() -> None:

@@ -250,10 +250,13 @@ def test_versions_that_cannot_be_read_do_not_fail_the_cell(capsys: pytest.Captur
 
 def test_points_are_told_before_they_are_complete():
     told = [event for event in events_of("good") if isinstance(event, PointDone) and event.index == 0]
-    assert [event.complete for event in told] == [False, False, True]
-    scored, solved, _ = (event.result for event in told)
+    assert [event.complete for event in told] == [False, False, False, False, True]
+    scored, unchecked, solved, *_ = (event.result for event in told)
     assert scored.solve.scores is not None
     assert (scored.solve.outcome, scored.solve.ns) == (None, ())
+    # Checks of a loop may end the worker: its samples are known by then.
+    assert unchecked.solve.outcome is None
+    assert unchecked.solve.ns == solved.solve.ns != ()
     assert (solved.solve.outcome, solved.gradient.outcome) == (Outcome.OK, None)
 
 

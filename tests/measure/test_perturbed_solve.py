@@ -43,6 +43,11 @@ def test_success_with_a_wrong_solution_is_silent():
     assert [trial.kind(POINTS[trial.point].rtol) for trial in found] == ["silent", "silent"]
 
 
+def test_what_is_no_exception_ends_one_trial_and_not_the_others():
+    found = trials_of("LeavesFarOff", draws=(draw(0.2, 2.0), draw(0.6, 2.0)))
+    assert [trial.outcome for trial in found] == [Outcome.CRASH, Outcome.CRASH, Outcome.OK, Outcome.OK]
+
+
 def test_a_typed_failure_is_honest():
     found = trials_of("FailsFarOff", draws=(draw(0.2, 2.0),))
     assert [(trial.outcome, trial.kind(1e-4)) for trial in found] == [(Outcome.MAX_STEPS, "honest")] * 2

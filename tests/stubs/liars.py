@@ -287,6 +287,13 @@ class TightForTheScored(LooseAfterFirst):
         self.theta = np.array(task.numbers.theta)
 
 
+class TwentyTolerancesLoose(TightForTheScored):
+    """Computes all others with an error of twenty tolerances, which is more than they differ by."""
+
+    def error(self, rtol: float) -> float:
+        return 1 + 20 * rtol
+
+
 class ALittleLoose(LooseAfterFirst):
     """Computes all but the first output with an error of some tens of tolerances."""
 
@@ -377,6 +384,19 @@ class PanicsFarAway(FailsFarAway):
     """Raises no Exception there."""
 
     error = Panic
+
+
+class DependsOnNothingAndPanics(DependsOnNothing):
+    """Raises no Exception far away."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.theta = np.array(task.numbers.theta)
+
+    def solve(self, inputs: Any) -> Any:
+        if not np.allclose(inputs[0], self.theta, rtol=1e-4):
+            raise Panic("far")
+        return super().solve(inputs)
 
 
 class RoundsInAnyWay(DependsOnNothing):

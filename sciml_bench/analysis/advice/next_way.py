@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sciml_bench.adapters.base import Method
 from sciml_bench.adapters.registry import adapters
 from sciml_bench.analysis.summary import CellSummary, RunSummary
-from sciml_bench.measure.scoring.gradient_check import PHASE as CHECK
 from sciml_bench.planning.labels import labels
 from sciml_bench.record.outcome import Outcome
+from sciml_bench.record.point import CHECK
 from sciml_bench.record.task import AT, Cell
 
 _OF_SOLVERS = frozenset({

@@ -24,9 +24,6 @@ from sciml_bench.record.point import Scores, finite
 from sciml_bench.record.task import GRADIENT, Task
 from sciml_bench.record.theta import Theta
 
-PHASE = "check"
-"""The phase of a worker that takes one difference."""
-
 MOST_SINGLE = 12
 """Up to this many unchecked components each gets a difference; more are checked along ``RANDOM`` directions."""
 RANDOM = 6
@@ -148,7 +145,7 @@ def _judged(task: Task, gradient: FloatArray, tightest: FloatArray, slopes: Sequ
     }
     if wrong:
         return Checked(Outcome.INACCURATE, f"d loss / d log {'; '.join(wrong[:2])}", scores)
-    if neighbour > bound:
+    if not neighbour <= bound:
         message = f"the gradient is {neighbour:.1e} off the one at the tightest tolerance, the bound is {bound:.1e}"
         return Checked(Outcome.INACCURATE, message, scores)
     if hidden or not slopes:
@@ -158,5 +155,8 @@ def _judged(task: Task, gradient: FloatArray, tightest: FloatArray, slopes: Sequ
 
 
 def _relative(found: FloatArray, truth: FloatArray) -> float:
-    size = float(np.linalg.norm(truth))
-    return float(np.linalg.norm(found - truth)) / size if size else 0.0
+    # Squares of very large and of very small numbers are none.
+    scale = float(np.max(np.abs(truth), initial=0.0))
+    if scale == 0:
+        return 0.0
+    return float(np.linalg.norm((found - truth) / scale) / np.linalg.norm(truth / scale))

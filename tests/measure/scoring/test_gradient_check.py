@@ -16,7 +16,7 @@ from sciml_bench.measure.protocol import Enter, Event, PointDone, decode, encode
 from sciml_bench.measure.scoring import gradient_check
 from sciml_bench.measure.worker import measure
 from sciml_bench.record.outcome import Outcome
-from sciml_bench.record.point import PointResult, Scores
+from sciml_bench.record.point import CHECK, PointResult, Scores
 from sciml_bench.record.task import Numbers, Task
 
 
@@ -48,12 +48,12 @@ def test_a_right_gradient_is_confirmed_by_differences():
         assert point.gradient.scores["differences"] == 2
         assert point.gradient.ns
     entered = [event.name for event in events if isinstance(event, Enter)]
-    assert set(entered[-4:]) == {gradient_check.PHASE}
+    assert set(entered[-4:]) == {CHECK}
 
 
 def test_a_certified_gradient_needs_no_differences():
     _, events = measured("good", reference=reference())
-    assert gradient_check.PHASE not in {event.name for event in events if isinstance(event, Enter)}
+    assert CHECK not in {event.name for event in events if isinstance(event, Enter)}
 
 
 def test_components_that_are_not_certified_are_differenced():
@@ -155,4 +155,4 @@ def test_no_difference_confirms_what_double_precision_cannot_evaluate():
     points, events = measured("good", unresolved="the equation of y has 0 correct digits")
     assert {point.gradient.outcome for point in points} == {Outcome.UNCHECKED}
     assert "the equation of y has 0 correct digits" in points[0].message
-    assert gradient_check.PHASE not in {event.name for event in events if isinstance(event, Enter)}
+    assert CHECK not in {event.name for event in events if isinstance(event, Enter)}
