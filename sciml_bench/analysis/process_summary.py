@@ -17,7 +17,7 @@ from sciml_bench.record.point import CallResult, Drifts, GradientResult, PointRe
 from sciml_bench.record.process import COMPILED, REPLACED, ProcessInfo
 from sciml_bench.record.record import Record
 from sciml_bench.record.scoring_rules import BY_COMPONENT
-from sciml_bench.record.task import GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
+from sciml_bench.record.task import CALLS, GRADIENT, GRADIENT_ERROR_BOUND, SOLVE
 from sciml_bench.record.training import Trained
 from sciml_bench.record.trajectories import Trajectories
 from sciml_bench.stats.front import WorkPoint
@@ -178,7 +178,8 @@ class ProcessSummary:
     @property
     def starved(self) -> bool:
         """Return whether other work kept it from its processors until it, or a point of it, was ended."""
-        return Outcome.BUSY_TIMEOUT in (self.outcome, *(point.outcome for point in self.points))
+        halves = (point.half(call).kept.outcome for point in self.points for call in CALLS)
+        return Outcome.BUSY_TIMEOUT in (self.outcome, *(point.outcome for point in self.points), *halves)
 
     @property
     def peak_rss_bytes(self) -> int | None:

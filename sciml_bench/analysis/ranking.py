@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
+from typing import TypeVar
 
 from sciml_bench.analysis.rows import Comparison, Row, Time
 from sciml_bench.stats.autocorrelation import Earlier
@@ -15,6 +16,8 @@ from sciml_bench.stats.axis_error import on_axis
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.stats.run_spread import RunSpread, run_spreads
 from sciml_bench.stats.verdict import Judgement, Verdict, judge, with_bound
+
+R = TypeVar("R")
 
 QUANTITIES = ("gradient", "solve")
 
@@ -60,7 +63,7 @@ class PairwiseVerdict:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows with a time, the least first, and how the others stand against the first.
+    """Rows with a time, the least first unless another is judged faster, and how the others stand against the first.
 
     ``standings`` are empty if no winner may be named. ``tied`` are the rows that may be as fast as the first.
     """
@@ -160,17 +163,37 @@ def ranking(rows: Sequence[Row], quantity: str, judged: Judged | None, *, distur
 
     Without judgements no winner is named, except a provisional one if the run is ``disturbed``.
     """
-    timed = tuple(sorted(_timed(rows, quantity), key=lambda row: _median(row, quantity)))
+    timed = sorted(_timed(rows, quantity), key=lambda row: _median(row, quantity))
     if not timed:
         return None
+    if judged is not None:
+        timed = with_unbeaten_first(timed, lambda base, other: judged.between(quantity, base, other))
     first, others = timed[0], timed[1:]
     if judged is None:
         provisional = disturbed and others and all(_apart(first, other, quantity) for other in others)
-        return Ranking(quantity, timed, (), Lead.PROVISIONAL if provisional else Lead.SHOWN, ())
+        return Ranking(quantity, tuple(timed), (), Lead.PROVISIONAL if provisional else Lead.SHOWN, ())
     against = [(row, judged.between(quantity, first, row)) for row in others]
     standings = tuple(PairwiseVerdict(quantity, first, row, found) for row, found in against if found is not None)
     lead, tied = of_lead(against) if others else (Lead.ALONE, ())
-    return Ranking(quantity, timed, standings, lead, tied)
+    return Ranking(quantity, tuple(timed), standings, lead, tied)
+
+
+def with_unbeaten_first(rows: Sequence[R], judge: Callable[[R, R], Judgement | None]) -> list[R]:
+    """Rows with one ahead that no other is judged faster than, the first one if that is so.
+
+    Blocks are fast or slow as a whole: a row that failed in the slow ones may have the least median, and be slower in
+    every block that it shares with another.
+    """
+    first = rows[0]
+    for _ in rows:
+        found = ((row, judge(first, row)) for row in rows if row is not first)
+        ahead = [
+            (item.ratio.estimate, row) for row, item in found if item is not None and item.verdict is Verdict.FASTER
+        ]
+        if not ahead:
+            break
+        first = min(ahead, key=lambda item: item[0])[1]
+    return [first, *(row for row in rows if row is not first)]
 
 
 def _apart(first: Row, other: Row, quantity: str) -> bool:

@@ -69,6 +69,11 @@ class CellSummary:
         return any(process.outcome is Outcome.OK for process in self.processes)
 
     @property
+    def failing(self) -> tuple[ProcessSummary, ...]:
+        """The processes that measured nothing, although other work did not keep them from it."""
+        return tuple(process for process in self.processes if process.outcome is not Outcome.OK and not process.starved)
+
+    @property
     def timed(self) -> bool:
         """Return whether there is a time to show: solves may be good where every gradient failed."""
         return any(point.solve.seconds is not None or point.gradient.seconds is not None for point in self.points)

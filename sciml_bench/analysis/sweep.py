@@ -10,17 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from sciml_bench.analysis.comparable import why_not_comparable
 from sciml_bench.analysis.contests import Contest, Solver, contests
 from sciml_bench.analysis.explanation.solver_counts import COUNTS
 from sciml_bench.analysis.process_summary import PointSummary, ProcessSummary
-from sciml_bench.analysis.rows import Target, is_bound, reading, work_points
+from sciml_bench.analysis.rows import Target, axis_at, is_bound, reading, work_points
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.planning.purpose import AXES
 from sciml_bench.planning.written_plan import WrittenPlan
+from sciml_bench.stats.axis_error import AxisError, on_axis
 from sciml_bench.stats.front import common_target
-from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, PowerLaw, ahead, complete, crossings, power_law
+from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
+from sciml_bench.stats.scaling import LEAST_SIZES, Crossing, PowerLaw, complete, crossings, power_law
 from sciml_bench.stats.spread import Spread, spread
+from sciml_bench.stats.verdict import Verdict, judge
 
 Size = float
 
@@ -47,7 +51,8 @@ class Value:
 
     ``at_most`` marks an upper bound. ``least`` and ``mean`` are over the trajectories of a batch in which each takes
     its own steps; the number is the largest. ``blocks`` has the process of each block. ``steps`` counts the steps of
-    the solve that a memory belongs to, in sweeps over the time span.
+    the solve that a memory belongs to, in sweeps over the time span. ``axis`` is the error of reading a time at equal
+    accuracy.
     """
 
     spread: Spread | None
@@ -57,6 +62,7 @@ class Value:
     mean: float | None = None
     blocks: Mapping[int, float | None] | None = None
     steps: float | None = None
+    axis: AxisError | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class SweepRow:
 class Meeting:
     """Two rows of a table and the size at which they change places; empty if they never do within the sweep.
 
-    ``ahead`` has for each size of both which row is faster beyond chance, 0 or 1, or ``None``. ``one`` says that both
+    ``ahead`` has for each size of both which row is judged to be faster, 0 or 1, or ``None``. ``one`` says that both
     are the same method of the same library: only the kind of gradient differs.
     """
 
@@ -113,12 +119,47 @@ def sweep_tables(summary: RunSummary) -> Iterator[SweepTable]:
     axis = axis_of(summary.plan)
     if axis is None:
         return
-    found = contests(summary, axis.problems)
-    for quantity in QUANTITIES:
-        for contest in found:
-            table = _table(summary, axis, quantity, contest)
-            if any(_is_told(value, axis) for row in table.rows for value in row.values.values()):
-                yield table
+    of_quantities = (
+        _table(axis, quantity, contest) for quantity in QUANTITIES for contest in contests(summary, axis.problems)
+    )
+    found = [
+        table
+        for table in of_quantities
+        if any(_is_told(value, axis) for row in table.rows for value in row.values.values())
+    ]
+    yield from found if why_not_comparable(summary) else _judged(found)
+
+
+def _judged(tables: Sequence[SweepTable]) -> Iterator[SweepTable]:
+    """The tables with the meetings of their rows: all pairs at all sizes are one family."""
+    timed = {place: table for place, table in enumerate(tables) if table.quantity in ("solve", "gradient")}
+    family = {
+        (place, first, second, size): ratio
+        for place, table in timed.items()
+        for first, second in combinations(range(len(table.rows)), 2)
+        for size in table.axis.sizes
+        if (ratio := _ratio(table.rows[first].values[size], table.rows[second].values[size])) is not None
+    }
+    # A cell's solves and gradients count as one, and it may be in several tables.
+    there = {
+        (size, row.solver.name)
+        for table in timed.values()
+        for row in table.rows
+        for size in table.axis.sizes
+        if row.values[size].spread is not None
+    }
+    judged = judge(family, independent=len(there) - len({size for size, _ in there}))
+    for place, table in enumerate(tables):
+        of_table = {key[1:]: judgement.verdict for key, judgement in judged.items() if key[0] == place}
+        yield replace(table, meetings=tuple(_meetings(table.rows, of_table)))
+
+
+def _ratio(first: Value, second: Value) -> Ratio | None:
+    """The time of the first of two cells at a size over the second's; ``None`` if one is only an upper bound."""
+    if first.at_most or second.at_most or not (first.blocks and second.blocks):
+        return None
+    pairs = pair(first.blocks, second.blocks)
+    return on_axis(paired_ratio(pairs.new, pairs.base), first.axis, second.axis) if pairs.blocks else None
 
 
 def _is_told(value: Value, axis: Axis) -> bool:
@@ -137,13 +178,11 @@ _STEPS = (*COUNTS["steps"], *COUNTS["accepted steps"])
 _EVALUATIONS = COUNTS["evaluations of the right-hand side"]
 
 
-def _table(summary: RunSummary, axis: Axis, quantity: str, contest: Contest) -> SweepTable:
+def _table(axis: Axis, quantity: str, contest: Contest) -> SweepTable:
     cells = [cell for solver in contest.solvers for cell in solver.cells.values()]
     target = Target(None, None) if axis.tolerance else _target(cells, quantity)
     rows = tuple(_row(axis, quantity, solver, target) for solver in contest.solvers)
-    judged = quantity in ("solve", "gradient") and summary.plan.profile.comparable
-    meetings = tuple(_meetings(rows)) if judged else ()
-    return SweepTable(axis, quantity, contest, target, rows, meetings)
+    return SweepTable(axis, quantity, contest, target, rows, ())
 
 
 def _target(cells: Sequence[CellSummary], quantity: str) -> Target:
@@ -194,7 +233,8 @@ def _value(axis: Axis, quantity: str, cell: CellSummary | None, size: Size, targ
     reason = next((item.reason for item in readings.values() if item.time is None), "")
     found = _of_blocks(cell, {block: item.time for block, item in readings.items()}, reason)
     at_most = is_bound(cell.processes, at.digits, lambda p: p.half(quantity).work)
-    return Value(found.spread, found.reason, at_most, blocks=found.blocks)
+    error = axis_at(cell.processes, at, lambda p: p.half(quantity).work)
+    return Value(found.spread, found.reason, at_most, blocks=found.blocks, axis=error)
 
 
 def _of_blocks(cell: CellSummary, blocks: Mapping[int, float | None], reason: str) -> Value:
@@ -270,8 +310,9 @@ def _by_block(values: Mapping[Size, Value], sizes: Sequence[Size]) -> dict[int, 
     return found
 
 
-def _meetings(rows: Sequence[SweepRow]) -> Iterator[Meeting]:
-    for first, second in combinations(rows, 2):
+def _meetings(rows: Sequence[SweepRow], verdicts: Mapping[tuple[int, int, Size], Verdict]) -> Iterator[Meeting]:
+    faster = {Verdict.FASTER: 0, Verdict.SLOWER: 1}
+    for (one, first), (other, second) in combinations(enumerate(rows), 2):
         sizes = sorted({*_usable(first.values)} & {*_usable(second.values)})
         if len(sizes) < 2:
             continue
@@ -280,5 +321,6 @@ def _meetings(rows: Sequence[SweepRow]) -> Iterator[Meeting]:
         if not common:
             continue
         a, b = (complete({block: of[block] for block in common}, sizes) for of in (ours, theirs))
-        at = dict(zip(sizes, ahead(a, b), strict=True))
-        yield Meeting(first, second, tuple(crossings(sizes, a, b)), at, first.solver.one_method(second.solver))
+        at = {size: faster.get(verdicts.get((one, other, size), Verdict.UNDECIDED)) for size in sizes}
+        found = tuple(crossings(sizes, a, b, list(at.values())))
+        yield Meeting(first, second, found, at, first.solver.one_method(second.solver))

@@ -21,7 +21,7 @@ from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell, Point
 from sciml_bench.stats.axis_error import AxisError, on_axis
 from sciml_bench.stats.front import WorkPoint, common_target, pareto_front
-from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
+from sciml_bench.stats.ratio import Pairs, Ratio, pair, paired_ratio
 
 Value = Callable[[PointSummary], float | None]
 
@@ -91,19 +91,26 @@ class Evidence:
         told = [f"the {name} side {side.why}" for name, side in (("fast", self.fast), ("slow", self.slow)) if side.why]
         if told:
             return "; ".join(told)
-        return "" if self.ratio is not None else "the sides have no block in common"
+        numbers = self._pairs.base + self._pairs.new
+        if not numbers:
+            return "the sides have no block in common"
+        return "" if min(numbers) > 0 else "a side counts nothing"
+
+    @property
+    def _pairs(self) -> Pairs[int]:
+        return pair(self.fast.blocks, self.slow.blocks)
 
     @property
     def ratio(self) -> Ratio | None:
-        """Slow over fast, paired by block."""
-        pairs = pair(self.fast.blocks, self.slow.blocks)
-        return on_axis(paired_ratio(pairs.base, pairs.new), self.fast.axis, self.slow.axis) if pairs.blocks else None
+        """Slow over fast, paired by block; ``None`` where :attr:`why` says so."""
+        if self.why:
+            return None
+        return on_axis(paired_ratio(self._pairs.base, self._pairs.new), self.fast.axis, self.slow.axis)
 
     @property
     def counts(self) -> tuple[float, float]:
         """The counts of the slow and of the fast side in their first common block; solvers are deterministic."""
-        pairs = pair(self.fast.blocks, self.slow.blocks)
-        return pairs.new[0], pairs.base[0]
+        return self._pairs.new[0], self._pairs.base[0]
 
 
 def evidence(claim: Claim, setting: str, summary: RunSummary) -> tuple[Evidence, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sciml_bench.analysis.selftest.store import earlier
 from sciml_bench.analysis.summary import RunSummary
@@ -76,14 +77,12 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
     tested = [item for item in known if item is not None]
     # Runs of several machines are judged by the worst of them, and without a self-test of each by none.
     shared = max(tested, key=lambda item: item.coefficient) if tested and len(tested) == len(known) else None
-    # Readings of two cells at several digits, or for several claims, are one series of blocks.
     pairs = {
-        (measurements[place].folder, *(side.cell and side.cell.label for side in (read.fast, read.slow)))
-        for place, settings in enumerate(found)
-        for readings in settings.values()
-        for read in readings
+        tuple((measurements[place].folder, side.cell and side.cell.label) for side in (read.fast, read.slow))
+        for place, name, i in family
+        for read in [found[place][name][i]]
     }
-    judgements = judge(family, independent=len(pairs), earlier=shared)
+    judgements = judge(family, independent=independent(pairs), earlier=shared)
     result: list[Judged] = []
     for place, (item, settings) in enumerate(zip(measurements, found, strict=True)):
         findings: dict[str, Finding] = {}
@@ -100,6 +99,18 @@ def judged(measurements: Sequence[Measurement]) -> tuple[Judged, ...]:
         profile = item.summary.plan.profile.name
         result.append(Judged(item.claim, findings, item.folder, profile, curves))
     return tuple(result)
+
+
+def independent(pairs: Iterable[tuple[Any, ...]]) -> int:
+    """The number of independent comparisons among pairs of cells: of each group that they join, one less than cells.
+
+    Readings of two cells at several digits, or for several claims, are one series of blocks.
+    """
+    groups: list[set[Any]] = []
+    for pair in pairs:
+        joined = [group for group in groups if not group.isdisjoint(pair)]
+        groups = [group for group in groups if group not in joined] + [set(pair).union(*joined)]
+    return sum(len(group) - 1 for group in groups)
 
 
 def untested(claim: Claim, reason: str) -> Judged:

@@ -11,7 +11,8 @@ that was seen.
 - if all are equal, a winner is named with a probability of at most α: that takes k − 1 candidates that leave, of
   k (k − 1) / 2 pairs, by Markov's inequality at most α k / (2 (k − 1)).
 
-Candidates count from the start, also late or untried ones.
+Candidates count from the start, also late or untried ones. Whom only a candidate had beaten that fails later is back in
+the race: each comparison with the others has its own evidence.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class Race(Generic[Key]):
     def keep(self, block: int, costs: Mapping[Key, float | None]) -> tuple[Key, ...]:
         """Add the costs of a block, ``None`` where a candidate failed in it; who leaves because of it.
 
+        Whoever had left because a failed one beat it comes back.
+
         Raises:
             ValueError: a candidate is unknown, has left, was there in this block before, or has no positive cost.
         """
@@ -104,11 +107,16 @@ class Race(Generic[Key]):
                 leaving[key] = Beaten(block)
             else:
                 self._costs.setdefault(key, {})[block] = math.log(cost)
+        returning = {key for key, beaten in self.left.items() if beaten.by in leaving}
+        for key in returning:
+            del self.left[key]
         self.left |= leaving
         # Decided for all before anyone leaves: the order in which candidates are looked at decides nothing.
         rivals = self._by_cost(key for key in self.running if key in self._costs)
         for key in rivals:
-            if block in self._costs[key] and (beaten := self._beaten(key, block, rivals)) is not None:
+            if (block in self._costs[key] or key in returning) and (
+                beaten := self._beaten(key, block, rivals)
+            ) is not None:
                 leaving[key] = beaten
         self.left |= leaving
         return tuple(leaving)
@@ -150,7 +158,7 @@ class Race(Generic[Key]):
         """The leader, and whether the race is decided."""
         order = self._by_cost(key for key in self.running if key in self._costs)
         if not order:
-            return Standing(None, (), decided=not self.running)
+            return Standing(None, (), decided=False)
         leads, *even = order
         untried = len(order) < len(self.running)
         same = all(self._same(leads, other) for other in even)

@@ -52,7 +52,7 @@ class Crossing:
 
     ``size`` is interpolated between two measured sizes, linearly in logarithms. [``low``, ``high``] is its interval
     over blocks; ``None`` where not every block crosses once. ``below`` and ``above`` are 0 or 1, the faster one on
-    either side. ``sure`` says that on both sides of it there is a size at which the difference is more than chance.
+    either side. ``sure`` says that on both sides of it there is a size at which one is judged to be faster.
     """
 
     size: float
@@ -100,10 +100,17 @@ def power_law(sizes: Sequence[float], blocks: Blocks, confidence: float = 0.95) 
     )
 
 
-def crossings(sizes: Sequence[float], first: Blocks, second: Blocks, confidence: float = 0.95) -> list[Crossing]:
+def crossings(
+    sizes: Sequence[float],
+    first: Blocks,
+    second: Blocks,
+    ahead: Sequence[int | None],
+    confidence: float = 0.95,
+) -> list[Crossing]:
     """The sizes at which two cells measured in the same blocks change places, smallest first; empty if they never do.
 
-    Nothing is extrapolated: what lies outside the sizes is not known.
+    ``ahead`` has for each size which one is judged to be faster, 0 or 1, or ``None``. Nothing is extrapolated: what
+    lies outside the sizes is not known.
 
     Raises:
         ValueError: as in :func:`power`, or the blocks of both differ in number.
@@ -116,29 +123,17 @@ def crossings(sizes: Sequence[float], first: Blocks, second: Blocks, confidence:
     mean = [math.fsum(column) / len(column) for column in zip(*differences, strict=True)]
     places = _roots(x, mean)
     of_blocks = [_roots(x, row) for row in differences]
-    known = [_sign_known([row[i] for row in differences]) for i in range(len(x))]
     found: list[Crossing] = []
     for number, (place, negative_below) in enumerate(places):
         single = len(places) == 1 and len(differences) > 1 and all(len(roots) == 1 for roots in of_blocks)
         low, high = _interval([roots[0][0] for roots in of_blocks], confidence) if single else (None, None)
         start = places[number - 1][0] if number else -math.inf
         end = places[number + 1][0] if number + 1 < len(places) else math.inf
-        below = any(known[i] for i in range(len(x)) if start < x[i] < place)
-        above = any(known[i] for i in range(len(x)) if place < x[i] < end)
         below_faster = 0 if negative_below else 1
+        below = any(ahead[i] == below_faster for i in range(len(x)) if start < x[i] < place)
+        above = any(ahead[i] == 1 - below_faster for i in range(len(x)) if place < x[i] < end)
         found.append(Crossing(exp(place), low, high, below_faster, 1 - below_faster, below and above))
     return found
-
-
-def ahead(first: Blocks, second: Blocks) -> tuple[int | None, ...]:
-    """For each size which one is faster beyond chance (paired t over blocks, 5 %): 0, 1, or ``None`` for undecided.
-
-    Raises:
-        ValueError: the rows differ in number or length, or a number is not positive and finite.
-    """
-    pairs = [zip(logs(a, "numbers"), logs(b, "numbers"), strict=True) for a, b in zip(first, second, strict=True)]
-    columns = zip(*([a - b for a, b in pair] for pair in pairs), strict=True)
-    return tuple((0 if math.fsum(column) < 0 else 1) if _sign_known(column) else None for column in columns)
 
 
 def _checked(sizes: Sequence[float], blocks: Blocks) -> tuple[list[float], list[list[float]]]:
@@ -177,10 +172,6 @@ def _p(values: Sequence[float]) -> float:
     mean, sd = mean_and_sd(values)
     error = sd / math.sqrt(len(values))
     return two_sided_p(mean / error, len(values) - 1) if error > 0 else float(mean == 0)
-
-
-def _sign_known(differences: Sequence[float]) -> bool:
-    return len(differences) > 1 and _p(differences) < _LEVEL
 
 
 def _roots(x: Sequence[float], d: Sequence[float]) -> list[tuple[float, bool]]:

@@ -50,7 +50,8 @@ class Judgement:
     neighbouring blocks. ``more_processes`` is only given for ``undecided``: the further processes per side that would
     decide, with a probability of 80 %, if the ratio and its spread are as observed. ``None`` there means that this
     cannot be estimated: a single process shows no spread, or the ratio lies so close to the edge of the band that more
-    than 10 000 would be needed. ``held`` says why a winner that p alone would name is not named.
+    than 10 000 would be needed. ``held`` says why a winner that p alone would name is not named. ``widening`` is the
+    factor of the interval for the correlation of neighbouring blocks.
     """
 
     verdict: Verdict
@@ -58,6 +59,7 @@ class Judgement:
     adjusted_p: float
     more_processes: int | None = None
     held: Held | None = None
+    widening: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -127,18 +129,23 @@ def judge(
     found = zip(plain, adjusted(guarded), guarded, alike.series, strict=True)
     proofs = {key: _Proof(*proof) for key, proof in zip(tested, found, strict=True)}
     shown = {key: _shown(ratio, wide[key], rule) if key in wide else ratio for key, ratio in family.items()}
-    return {key: _judged(ratio, proofs.get(key, _NO_PROOF), rule, alike) for key, ratio in shown.items()}
+    widening = dict(zip(tested, alike.factors, strict=True))
+    return {
+        key: replace(_judged(ratio, proofs.get(key, _NO_PROOF), rule, alike), widening=widening.get(key, 1.0))
+        for key, ratio in shown.items()
+    }
 
 
 def processes_to_tell(ratio: Ratio, gap: float) -> int | None:
     """Return the number of further processes per side that a verdict needs, with a probability of 80 %.
 
-    They bring the edge of the interval within ``gap``, in logs, of its middle. ``None`` if the number is unknown, see
-    :class:`Judgement`.
+    They bring the edge of the interval within ``gap``, in logs, of its middle, if it is as much wider for what blocks
+    have in common as it is now. ``None`` if the number is unknown, see :class:`Judgement`.
     """
-    if ratio.n < 2 or ratio.sd_log is None:
+    if ratio.n < 2 or ratio.error is None or ratio.fixed_sd:
         return None
-    needed = max(ratio.n + 1, _fewest(gap, ratio.sd_log, (ratio.confidence, 2 * Rule.power - 1)))
+    of_one = ratio.error * math.sqrt(ratio.n)
+    needed = max(ratio.n + 1, _fewest(gap, of_one, (ratio.confidence, 2 * Rule.power - 1)))
     return None if math.isinf(needed) else int(needed) - ratio.n
 
 

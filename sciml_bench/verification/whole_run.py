@@ -125,7 +125,8 @@ def sequence(seen: Sequence[Seen], intent: Intent) -> Found:
 def complete(seen: Sequence[Seen], intent: Intent) -> Found:
     """Every place of the plan has a record, unless earlier blocks settled that the cell fails.
 
-    Advice looks at ways as long as there is time, and in its race a cell may leave, but does not come back.
+    Advice looks at ways as long as there is time. In its race a cell may leave, and come back after a block in which
+    another one left.
     """
     there = {(item.cell_id, item.block) for item in seen}
     if intent.plan.advised is not None:
@@ -133,10 +134,11 @@ def complete(seen: Sequence[Seen], intent: Intent) -> Found:
         for cell_id, block in there:
             latest[cell_id] = max(block, latest.get(cell_id, block))
         for cell_id, block in intent.places:
-            if (cell_id, block) not in there and block < latest.get(cell_id, 0):
+            returned = min((later for of, later in there if of == cell_id and later > block), default=0)
+            if (cell_id, block) not in there and returned and returned - 1 not in latest.values():
                 yield (
                     None,
-                    f"{intent.cells[cell_id].label} has no record in block {block}, but in block {latest[cell_id]}",
+                    f"{intent.cells[cell_id].label} has no record in block {block}, but in block {returned}",
                 )
         return
     nothing: dict[str, list[Nothing]] = defaultdict(list)

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import io
 import json
+import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -147,6 +148,27 @@ def test_cells_that_cannot_be_told_apart_are_not_said_to_cross():
     text = printed(summary(BOTH))
     assert "solve: forward and checkpointed cannot be distinguished at any size" in text
     assert "may cross" not in text
+
+
+@pytest.mark.parametrize("blocks", [3, 10])
+def test_equal_cells_are_not_told_apart_at_any_of_many_sizes(blocks: int):
+    named = 0
+    for seed in range(30):
+        noise = random.Random(seed)
+
+        def law(size: int, noise: random.Random = noise) -> float:
+            return 0.01 * size * noise.lognormvariate(0, 0.02)
+
+        tables = sweep_tables(summary({FORWARD: law, ADJOINT: law}, blocks=blocks))
+        named += any("is faster" in line for table in tables for line in notes(table))
+    assert named <= 3
+
+
+def test_a_disturbed_sweep_names_no_winner():
+    cells = [cell(size, kind) for size in SIZES for kind in BOTH]
+    made = summarise(plan(cells), (dataclasses.replace(one, noisy=("load: 9.0",)) for one in records(BOTH, 3)))
+    assert not any(table.meetings for table in sweep_tables(made))
+    assert "is faster" not in printed(made)
 
 
 def test_a_smoke_run_names_no_crossing_and_no_interval():

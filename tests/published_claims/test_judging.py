@@ -14,7 +14,7 @@ from sciml_bench.planning.purpose import Claimed
 from sciml_bench.published_claims.claim import Claim, Figure
 from sciml_bench.published_claims.collection import find, keep
 from sciml_bench.published_claims.conditions import CONDITIONS, NO_CONDITIONS
-from sciml_bench.published_claims.judging import Judged, Measurement, judged, untested
+from sciml_bench.published_claims.judging import Judged, Measurement, independent, judged, untested
 from sciml_bench.published_claims.ruling import Ruling
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.render.claims import (
@@ -367,3 +367,10 @@ def test_a_side_that_stands_for_a_faster_one_bounds_the_ratio(side: str, ratio: 
     finding = measured(which, slow_ms).findings["fair"]
     assert finding.ruling is ruling
     assert f"the {side} side represents the best of all" in finding.reason
+
+
+def test_comparisons_of_one_group_of_cells_are_one_less_than_its_cells():
+    a, b, c, d, e = (("run", name) for name in "abcde")
+    assert independent([(a, b), (b, c), (a, c), (d, e)]) == 3
+    assert independent([(a, b), (c, d), (b, c)]) == 3
+    assert independent([]) == 0

@@ -117,7 +117,18 @@ def test_where_all_fail_nobody_leads():
     race = Race(("a", "b"))
     race.keep(0, {"a": None, "b": None})
     assert race.standing.leads is None
-    assert race.standing.decided
+    assert not race.standing.decided
+
+
+def test_whom_only_a_later_failure_had_beaten_is_back():
+    race = Race(("a", "b", "c"))
+    for block in range(30):
+        race.keep(block, {key: cost for key, cost in {"a": 1.0, "b": 2.0, "c": 2.0}.items() if key in race.running})
+    assert set(race.left) == {"b", "c"}
+    assert race.keep(30, {"a": None}) == ("a",)
+    assert set(race.running) == {"b", "c"}
+    assert not race.standing.decided or race.standing.even
+    assert race.keep(31, {"b": 2.0, "c": 2.0}) == ()
 
 
 def test_a_race_with_somebody_untried_is_not_decided():

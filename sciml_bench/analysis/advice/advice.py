@@ -152,7 +152,8 @@ def _field(plan: WrittenPlan, kind: str, rows: Mapping[str, Sequence[Row]]) -> _
     bounded: set[Solver] = set()
     for name in contested:
         for row in rows.get(name, ()):
-            if (found := cost(row)) is not None:
+            # One that fails now and then is none to take for all problems of a kind.
+            if (found := cost(row)) is not None and not row.summary.failing:
                 costs.setdefault(row.summary.cell.solver, {})[name] = found
                 bounded |= {row.summary.cell.solver} if row.gradient.at_most else set()
     solved = {name for known in costs.values() for name in known}

@@ -64,7 +64,7 @@ def fastest_sentence(found: Ranking, comparison: Comparison, why_not: str) -> st
     """Say which row is the fastest, or why that is not said."""
     target = comparison.gradient_target if found.quantity == "gradient" else comparison.solve_target
     what = f"{found.quantity} at {target_text(target, found.quantity)}"
-    first = f"{found.fastest.name}, {time_text(found.fastest, found.quantity)}"
+    first = f"{found.fastest.name}, {time_text(found.fastest, found.quantity)}{_failing(found.fastest)}"
     sure = certainty(found, why_not)
     match found.lead:
         case Lead.CLEAR | Lead.SAME:
@@ -77,6 +77,12 @@ def fastest_sentence(found: Ranking, comparison: Comparison, why_not: str) -> st
             return f"Provisional, since other work disturbed the processes: fastest {what} is {first}; {sure}."
         case Lead.SHOWN:
             return f"Least time of a {what}: {first}. This names no winner: {why_not}."
+
+
+def _failing(row: Row) -> str:
+    """Say in how many processes the row failed; empty if in none."""
+    failed, total = len(row.summary.failing), len(row.summary.processes)
+    return f" if it works, which it did not in {failed} of {total} processes" if failed else ""
 
 
 def certainty(found: Ranking, why_not: str) -> str:

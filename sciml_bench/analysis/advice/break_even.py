@@ -7,16 +7,17 @@ comparisons is all pairs of rows of the table, for each number of gradients.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sciml_bench.analysis.ranking import Lead, Tie, of_lead, turned
+from sciml_bench.analysis.ranking import Lead, Tie, of_lead, turned, with_unbeaten_first
 from sciml_bench.analysis.rows import Row
 from sciml_bench.stats.autocorrelation import Earlier
 from sciml_bench.stats.axis_error import relative
 from sciml_bench.stats.break_even import Cost, best, break_even, even_range
-from sciml_bench.stats.ratio import Ratio, paired_ratio, with_fixed
+from sciml_bench.stats.ratio import Ratio, paired_ratio, with_alike, with_fixed
 from sciml_bench.stats.run_spread import RunSpread
 from sciml_bench.stats.verdict import Judgement, judge, with_bound
 
@@ -43,7 +44,8 @@ class Overtaking:
     """From ``gradients`` on ``late`` has the least total, in the place of ``early``.
 
     From ``low`` to ``high`` gradients the two are not distinguished, at ``confidence`` and over ``blocks`` blocks: the
-    range that holds the true number. ∞ means never. With fewer than two blocks the range is missing.
+    range that holds the true number. ∞ means never. With fewer than two blocks the range is missing. A gradient
+    whose time is known from above only leaves all numbers open.
     """
 
     gradients: int
@@ -82,7 +84,7 @@ def find_break_even(
     judged = _judged(rows, known, earlier, runs)
     return BreakEven(
         best=tuple(_best(rows, known, gradients, judged) for gradients in GRADIENTS),
-        overtakings=tuple(_overtakings(rows, known)),
+        overtakings=tuple(_overtakings(rows, known, _Guard.of(judged, runs))),
         family=sum(judgement.ratio.n > 1 for judgement in judged.values()),
     )
 
@@ -105,22 +107,37 @@ def _judged(
 
 
 def _best(rows: Sequence[Row], costs: Mapping[int, Cost], gradients: int, judged: Mapping[_Pair, Judgement]) -> Best:
-    chosen = best(costs, gradients)
-    against: list[tuple[Row, Judgement | None]] = []
-    for other in sorted(costs, key=lambda index: costs[index].total_s(gradients)):
-        found = judged.get((gradients, min(chosen, other), max(chosen, other)))
-        if other != chosen:
-            judgement = found if found is None or chosen < other else turned(found)
-            against.append((rows[other], _bounded(judgement, rows[chosen], rows[other])))
-    lead, tied = of_lead(against)
+    def judgement(base: int, other: int) -> Judgement | None:
+        found = judged.get((gradients, min(base, other), max(base, other)))
+        found = found if found is None or base < other else turned(found)
+        return None if found is None else with_bound(found, rows[base].gradient.at_most, rows[other].gradient.at_most)
+
+    order = sorted(costs, key=lambda index: costs[index].total_s(gradients))
+    chosen, *others = with_unbeaten_first(order, judgement)
+    lead, tied = of_lead([(rows[other], judgement(chosen, other)) for other in others])
     return Best(gradients, rows[chosen], costs[chosen].total_s(gradients), lead, tied)
 
 
-def _bounded(judgement: Judgement | None, base: Row, other: Row) -> Judgement | None:
-    return None if judgement is None else with_bound(judgement, base.gradient.at_most, other.gradient.at_most)
+@dataclass(frozen=True)
+class _Guard:
+    """The widening of the interval of a ratio: correlation of neighbouring blocks, and how far runs differ."""
+
+    factor: float
+    runs: RunSpread | None
+
+    @classmethod
+    def of(cls, judged: Mapping[_Pair, Judgement], runs: RunSpread | None) -> _Guard:
+        """The guard of a family."""
+        return cls(max((item.widening for item in judged.values()), default=1.0), runs)
+
+    def __call__(self, ratio: Ratio | None) -> Ratio | None:
+        """The ratio with its wider interval."""
+        if ratio is None:
+            return None
+        return with_alike(ratio if self.runs is None else self.runs.of_ratio(ratio), self.factor)
 
 
-def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> Iterator[Overtaking]:
+def _overtakings(rows: Sequence[Row], costs: dict[int, Cost], guard: _Guard) -> Iterator[Overtaking]:
     """The changes of the cheapest row as the number of gradients grows."""
     now, gradients = best(costs, 1), 1
     while True:
@@ -132,14 +149,16 @@ def _overtakings(rows: Sequence[Row], costs: dict[int, Cost]) -> Iterator[Overta
             return
         gradients = min(later)
         late = best(costs, gradients)
-        yield _overtaking(gradients, rows[now], rows[late])
+        yield _overtaking(gradients, rows[now], rows[late], guard)
         now = late
 
 
-def _overtaking(gradients: int, early: Row, late: Row) -> Overtaking:
+def _overtaking(gradients: int, early: Row, late: Row, guard: _Guard) -> Overtaking:
     sides = block_costs(early), block_costs(late)
     blocks = len(sides[0].keys() & sides[1].keys())
-    found = even_range(lambda n: total_ratio(*sides, n, (early, late))) if blocks > 1 else None
+    if early.gradient.at_most or late.gradient.at_most:
+        return Overtaking(gradients, early, late, 1.0, math.inf, blocks)
+    found = even_range(lambda n: guard(total_ratio(*sides, n, (early, late)))) if blocks > 1 else None
     low, high = found if found is not None else (None, None)
     return Overtaking(gradients, early, late, low, high, blocks)
 

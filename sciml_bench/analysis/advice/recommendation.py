@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sciml_bench.analysis.advice.break_even import total_ratio
 from sciml_bench.analysis.advice.call_cost import LOOSEST, NO_REFERENCE, call_cost, unjudged
 from sciml_bench.analysis.advice.competitors import most_digits, replayed
 from sciml_bench.analysis.advice.no_way import advice_without_a_way
@@ -28,6 +29,7 @@ from sciml_bench.record.task import GRADIENT, Cell
 from sciml_bench.stats.break_even import Cost
 from sciml_bench.stats.race import Race, Standing
 from sciml_bench.stats.spread import Spread, spread
+from sciml_bench.stats.verdict import Judgement, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class Way:
 class Recommendation:
     """The recommendation. ``ways`` have a cost, the cheapest first; ``failed`` ways have none.
 
-    ``standing`` belongs to the race, whose ``blocks`` were run. ``untried`` ways were not screened, ``refused`` ones
+    ``standing`` belongs to the race, whose ``blocks`` were run. ``cheaper`` are ways that cost less than the first one
+    for other numbers of calls beyond chance, by these numbers. ``untried`` ways were not screened, ``refused`` ones
     cannot take this problem, by reason, and ``absent`` ones are not installed. ``recipes`` are each library's
     recommended best ways. ``near`` of the failed ways reach an accuracy with a digit less.
     """
@@ -86,6 +89,7 @@ class Recommendation:
     refused: Mapping[str, int] = field(default_factory=dict[str, int])
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
     recipes: frozenset[Cell] = frozenset()
+    cheaper: Mapping[int, Way] = field(default_factory=dict[int, Way])
     why_not: str = ""
     near: int = 0
 
@@ -113,7 +117,7 @@ class Recommendation:
     @property
     def counts(self) -> tuple[int, ...]:
         """The numbers of calls that totals are given for."""
-        return tuple(dict.fromkeys((1, self.advised.count, 100 * self.advised.count)))
+        return _counts(self.advised)
 
     @property
     def tied(self) -> tuple[Way, ...]:
@@ -138,19 +142,23 @@ class Recommendation:
         if self.why_not:
             yield f"Take {best.name} for now: {self._cost(best)}. This names no winner: {self.why_not}."
         elif len(self.ways) == 1:
-            only = f"the only way that reaches a relative error of {self._error} here"
+            always = " in every block" if self._gave_up else ""
+            only = f"the only way that reaches a relative error of {self._error}{always} here"
             yield f"Take {best.name}, {only}: {self._cost(best)}."
         elif self.standing.decided and len(tied) == 1:
             yield f"Take {best.name}: {self._cost(best)}. {self._next(self.ways[1])}"
         elif self.standing.decided:
             yield f"Take {_either(tied)}: they cost the same within 5 %. {best.name}: {self._cost(best)}."
-        elif self.blocks:
+        elif self.blocks and self.standing.leads is not None:
             others = [way for way in tied if way is not best]
             yield f"Take {best.name} for now: {self._cost(best)}."
             rivals = "; ".join(map(self._against, others[:_NAMED]))
             yield f"Undecided after {self.blocks} blocks: {rivals}{_more(others)}."
         else:
             yield f"Take {best.name} for now: {self._cost(best)}. Nothing was repeated, so this is provisional."
+        if self._gave_up:
+            named = "; ".join(f"{way.name}, {one_line(way.reason)}" for way in self._gave_up[:_NAMED])
+            yield f"Not to be relied on: {named}{_more(self._gave_up)}."
         if self.by_count:
             yield f"Of other numbers of {self._call}s: {self.by_count}."
         if self.near > len(self.ways):
@@ -168,6 +176,11 @@ class Recommendation:
             reaches = f"rtol {formatting.tolerance(way.rtol)} reaches {formatting.error(way.error)}"
             parts.append(f"{reaches} in {formatting.duration(way.there_s)}")
         return "; ".join(parts)
+
+    @property
+    def _gave_up(self) -> list[Way]:
+        """The ways that failed in one of several blocks of their race, whatever they gave in the others."""
+        return [way for way in self.failed if way.raced]
 
     @property
     def _unjudged(self) -> list[Way]:
@@ -188,14 +201,12 @@ class Recommendation:
 
     @property
     def by_count(self) -> str:
-        """The ways that cost least for other numbers of calls, if these are others."""
-        found: list[str] = []
-        for count in self.counts:
-            cheapest = min(self.ways, key=lambda way: way.cost.total_s(count) if way.cost else math.inf)
-            if cheapest is not self.ways[0] and cheapest.cost is not None:
-                total = formatting.duration(cheapest.cost.total_s(count))
-                found.append(f"for {formatting.count(count)}, {cheapest.name} takes least, {total}")
-        return "; ".join(found)
+        """The ways that cost less for other numbers of calls, if there are any."""
+        totals = ((count, way, way.cost.total_s(count)) for count, way in self.cheaper.items() if way.cost is not None)
+        return "; ".join(
+            f"for {formatting.count(count)}, {way.name} takes less, {formatting.duration(total_s)}"
+            for count, way, total_s in totals
+        )
 
     def _next(self, way: Way) -> str:
         return f"Next is {self._against(way)}."
@@ -211,6 +222,49 @@ class Recommendation:
     @property
     def _error(self) -> str:
         return formatting.tolerance(self.advised.accuracy)
+
+
+def _counts(advised: Advised) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((1, advised.count, 100 * advised.count)))
+
+
+def _cheaper(ways: Sequence[Way], raced: Mapping[Cell, CellSummary], advised: Advised) -> dict[int, Way]:
+    """For each other number of calls the way that is judged to cost less than the first one, if there is one.
+
+    Of several it is the one with the least total, which is not judged among them.
+    """
+    blocks = {way.cell: _block_costs(raced[way.cell], advised) for way in ways if way.raced and not way.at_most}
+    first, rivals = ways[0].cell if ways else None, [way for way in ways[1:] if way.cell in blocks]
+    counts = [count for count in _counts(advised) if count != advised.count]
+    if first not in blocks:
+        return {}
+    ratios = {
+        (count, way.cell): ratio
+        for count in counts
+        for way in rivals
+        if (ratio := total_ratio(blocks[first], blocks[way.cell], count)) is not None
+    }
+    judged = judge(ratios, independent=len(rivals))
+    found: dict[int, Way] = {}
+    for count in counts:
+        faster = [way for way in rivals if _is_faster(judged.get((count, way.cell)))]
+        if faster:
+            found[count] = min(faster, key=lambda way: way.cost.total_s(count) if way.cost else math.inf)
+    return found
+
+
+def _is_faster(judgement: Judgement | None) -> bool:
+    return judgement is not None and judgement.verdict is Verdict.FASTER
+
+
+def _block_costs(raced: CellSummary, advised: Advised) -> dict[int, Cost]:
+    """The costs of the processes of a way by block, without starved ones."""
+    found = {
+        process.block: call_cost(process, advised.call, advised.digits).cost
+        for process in raced.processes
+        if not process.starved
+    }
+    return {block: cost for block, cost in found.items() if cost is not None}
 
 
 def _changes(failed: Cell, works: Cell) -> str:
@@ -246,7 +300,13 @@ def recommendation(
     race = replayed(raced, advised) if raced else None
     of_race = {item.cell: item for item in raced if item.processes}
     looked = [item for item in screened if item.processes]
-    ways = [_way(item, of_race.get(item.cell), advised) for item in looked]
+    gave_up = {} if race is None else {cell: item.block for cell, item in race.left.items() if item.failed}
+    ways = [
+        _failed(of_race[item.cell], gave_up[item.cell], advised)
+        if item.cell in gave_up
+        else _way(item, of_race.get(item.cell), advised)
+        for item in looked
+    ]
     known = [way for way in ways if way.cost is not None]
     standing = Standing[Cell](None, (), decided=False) if race is None else race.standing
     order = [cell for cell in (standing.leads, *standing.even) if cell is not None]
@@ -269,6 +329,7 @@ def recommendation(
         refused={} if found is None else Counter(found.refused.values()),
         absent={} if found is None else found.absent,
         recipes=frozenset(item.cell for item in screened if item.role == BEST),
+        cheaper={} if race is None else _cheaper(ranked, of_race, advised),
         near=sum(advised.digits - 1 <= most_digits(item, advised.call) < advised.digits for item in looked),
     )
 
@@ -327,6 +388,15 @@ def _way(looked: CellSummary, raced: CellSummary | None, advised: Advised) -> Wa
         there_s=None if there is None else there.median,
         raced=len(raced.processes) if raced else 0,
     )
+
+
+def _failed(raced: CellSummary, block: int, advised: Advised) -> Way:
+    """A way that gave no call at the accuracy in a block of its race, whatever it gave in others."""
+    found = {process.block: call_cost(process, advised.call, advised.digits) for process in raced.processes}
+    lost = [number for number, one in found.items() if one.cost is None]
+    if len(lost) == len(found):
+        return _way(raced, raced, advised)
+    return Way(raced.cell, reason=f"{found[block].reason} (in {len(lost)} of {len(found)} blocks)", raced=len(found))
 
 
 def _missed(item: CellSummary, rtol: float | None, advised: Advised) -> bool:

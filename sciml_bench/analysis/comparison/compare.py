@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -14,6 +15,7 @@ from sciml_bench.analysis.comparison.sides import Side
 from sciml_bench.analysis.failures import one_line
 from sciml_bench.analysis.summary import CellSummary
 from sciml_bench.analysis.tables.formatting import tolerance
+from sciml_bench.record.retry_policy import EQUAL_ENDS
 from sciml_bench.stats.aggregate import GeometricMean, geometric_mean
 from sciml_bench.stats.autocorrelation import Earlier
 from sciml_bench.stats.axis_error import on_axis
@@ -219,24 +221,24 @@ def _changed(base: CellSummary, new: CellSummary) -> Iterator[Change]:
         reason = next((one_line(process.message) for process in new.processes if process.message), "")
         yield Change(label, str(new.outcome), reason)
         return
+    if len(new.failing) >= EQUAL_ENDS and not base.failing:
+        reason = one_line(new.failing[0].message) or new.failing[0].outcome.sentence
+        yield Change(label, f"{len(new.failing)} of {len(new.processes)} processes", reason)
     for what, ok in _HALVES:
         worked, works = (_working(cell, ok) for cell in (base, new))
         gone = [rtol for rtol in worked if rtol not in works]
         if gone:
-            failed = next(point for point in new.points if point.rtol in gone and not ok(point))
+            points = (point for point in new.points if point.rtol in gone and not ok(point))
+            failed = next(points, None) or new.failing[0]
             at = ", ".join(map(tolerance, gone))
             yield Change(label, f"{what} at rtol {at}", one_line(failed.message) or failed.outcome.sentence)
 
 
 def _working(cell: CellSummary, ok: Callable[..., bool]) -> list[float]:
-    """Tolerances at which most processes have a time."""
-    rtols = dict.fromkeys(point.rtol for point in cell.points)
-    found: list[float] = []
-    for rtol in rtols:
-        points = [point for point in cell.points if point.rtol == rtol]
-        if 2 * sum(map(ok, points)) > len(points):
-            found.append(rtol)
-    return found
+    """Tolerances at which most processes have a time; starved processes do not count."""
+    processes = [process for process in cell.processes if not process.starved]
+    timed = Counter(point.rtol for process in processes for point in process.points if ok(point))
+    return [rtol for rtol in dict.fromkeys(point.rtol for point in cell.points) if 2 * timed[rtol] > len(processes)]
 
 
 _HALVES: tuple[tuple[str, Callable[..., bool]], ...] = (
@@ -254,10 +256,11 @@ def _family(lines: Sequence[Compared], between_runs: bool) -> str:
 
 
 def _means(lines: Sequence[Compared], uncompared: Sequence[Change]) -> Iterator[tuple[Quantity, GeometricMean]]:
-    """Over all cells; a quantity without a ratio is counted as missing."""
+    """Over all cells; a quantity without a ratio is counted as missing, and so is one that is only a bound."""
     for quantity in Quantity:
-        ratios = [line.judgement.ratio.estimate for line in lines if line.series.quantity is quantity]
-        missing = sum(item.what == quantity for item in uncompared)
+        of_quantity = [line for line in lines if line.series.quantity is quantity]
+        ratios = [line.judgement.ratio.estimate for line in of_quantity if not line.series.bound]
+        missing = sum(item.what == quantity for item in uncompared) + len(of_quantity) - len(ratios)
         if len(ratios) > 1:
             yield quantity, geometric_mean([*ratios, *[None] * missing])
 

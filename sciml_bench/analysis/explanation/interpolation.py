@@ -9,6 +9,7 @@ from sciml_bench.analysis.ranking import time_of
 from sciml_bench.analysis.rows import Row
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.record.task import DEFAULT_SAVING, LANDING
+from sciml_bench.stats.axis_error import on_axis
 from sciml_bench.stats.ratio import paired_ratio
 
 
@@ -36,6 +37,7 @@ def _factor(landing: Row, twin: Row, quantity: str) -> str:
     if base.at_most and new.at_most:
         return ""
     found = paired_ratio([time for time, _ in pairs], [other for _, other in pairs])
+    found = on_axis(found, base.axis, new.axis)
     interval = "" if found.n == 1 else f" [{formatting.ratio(found.low)}, {formatting.ratio(found.high)}]"
     bound = "at least " if base.at_most else "at most " if new.at_most else ""
     return f"a {quantity} take {bound}{formatting.ratio(found.estimate)}{interval} times as long at equal accuracy"

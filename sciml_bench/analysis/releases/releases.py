@@ -10,7 +10,6 @@ from itertools import pairwise
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
 from sciml_bench.analysis.ranking import QUANTITIES
 from sciml_bench.analysis.summary import CellSummary
-from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import AT, Cell
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.stats.verdict import Judgement, Verdict, judge
@@ -81,10 +80,10 @@ def _ways(cells: Sequence[CellSummary]) -> dict[Cell, dict[str, CellSummary]]:
 def _compared(
     base: Change, cells: tuple[CellSummary, CellSummary], problem: ProblemAnalysis, analysis: Analysis
 ) -> Iterator[Change]:
-    works = [cell.outcome is Outcome.OK for cell in cells]
+    works = [cell.measured and not cell.failing for cell in cells]
     if not all(works):
         finding = {(True, False): Found.BROKEN, (False, True): Found.MENDED}.get((works[0], works[1]), Found.FAILS)
-        yield replace(base, found=finding, outcome=str(cells[1 if works[0] else 0].outcome))
+        yield replace(base, found=finding, outcome=_ended(cells[1 if works[0] else 0]))
         return
     older, newer = ({p.block: p.first_gradient_process_s for p in cell.processes} for cell in cells)
     firsts = pair(older, newer)
@@ -98,6 +97,13 @@ def _compared(
         judgement = analysis.judged.between(quantity, first, second)
         if judgement is not None:
             yield _judged(replace(base, quantity=quantity), judgement)
+
+
+def _ended(cell: CellSummary) -> str:
+    """Say how a cell failed, and in how many of its processes if not in all."""
+    if not cell.measured:
+        return str(cell.outcome)
+    return f"{cell.failing[0].outcome} in {len(cell.failing)} of {len(cell.processes)} processes"
 
 
 def _judged(change: Change, judgement: Judgement) -> Change:

@@ -116,7 +116,7 @@ def _targets(problem: ProblemAnalysis) -> Iterator[str]:
 
 def _entries(ranked: RankedTable, row: Row) -> tuple[Entry, ...]:
     cell = row.summary
-    ok, failed = _points(cell)
+    ok, failed, total = _points(cell)
     return (
         *cell_entries(cell.cell, default=DEFAULT if cell.is_default else ""),
         _first(cell),
@@ -126,7 +126,7 @@ def _entries(ranked: RankedTable, row: Row) -> tuple[Entry, ...]:
         Entry((">" if row.solve_capped else "") + formatting.digits(row.scd), value=row.scd),
         Entry((">" if row.solve_capped else "") + formatting.digits(row.mescd), value=row.mescd),
         error_entry(row.gradient_error, _worst_component(row), "<" if row.gradient_capped else ""),
-        Entry(f"ok {ok}/{len(cell.points)}", failed, float(ok)),
+        Entry(f"ok {ok}/{total}", failed, float(ok)),
         bytes_entry(cell.peak_rss_bytes),
     )
 
@@ -167,7 +167,15 @@ def _worst_component(row: Row) -> str:
     return f"{row.worst_component} {formatting.error(row.worst_component_error)}"
 
 
-def _points(cell: CellSummary) -> tuple[int, str]:
+def _points(cell: CellSummary) -> tuple[int, str, int]:
+    """Count the points that are ok, name the ends of the others, and count all.
+
+    A process without points counts as many as others have.
+    """
     outcomes = cell.point_outcomes
-    ok = outcomes.pop(Outcome.OK, 0)
-    return ok, ", ".join(f"{outcome} {count}" for outcome, count in outcomes.most_common())
+    each = max((len(process.points) for process in cell.processes), default=0)
+    for process in cell.processes:
+        if not process.points:
+            outcomes[process.outcome] += each
+    total, ok = outcomes.total(), outcomes.pop(Outcome.OK, 0)
+    return ok, ", ".join(f"{outcome} {count}" for outcome, count in outcomes.most_common()), total
