@@ -13,6 +13,7 @@ from sciml_bench.cli.describe_facts import facts
 from sciml_bench.cli.importing import as_problem_file, t_span_option
 from sciml_bench.cli.model_reference import model_named
 from sciml_bench.cli.options import json_option
+from sciml_bench.record.text import counted
 from sciml_bench.references.progress import ONE_THREAD
 
 if TYPE_CHECKING:
@@ -96,11 +97,12 @@ def _script(problem: str, words: str, rtol: float) -> str:
     from sciml_bench.planning.script import script_of_cell
 
     parts = words.split("/")
-    if len(parts) not in (4, 5) or not 0 < rtol < 1:
+    if len(parts) not in (4, 5):
         raise UsageError(
-            f"'{words}' at {rtol:g} is not a cell at a tolerance; write adapter/method/sensitivity/mode, as "
-            "diffrax/tsit5/forward/compiled, and --rtol between 0 and 1"
+            f"'{words}' is not a cell: write adapter/method/sensitivity/mode, as diffrax/tsit5/forward/compiled"
         )
+    if not 0 < rtol < 1:
+        raise UsageError(f"--rtol must lie between 0 and 1, got {rtol:g}")
     return script_of_cell(problem, parts, rtol)
 
 
@@ -183,17 +185,18 @@ def _print(problem: Problem) -> None:
     elif problem.batch.size > 1:
         click.echo(f"\na batch of {problem.batch.size} trajectories, drawn around it: {_drawn(problem)}")
     named = dict(list(told["parameters"].items())[: problem.n_named])
-    _print_numbers(f"{problem.n_named} parameters", named)
+    _print_numbers(counted(problem.n_named, "parameter"), named)
     for network in told["networks"]:
         click.echo(f"\n{_network_line(network)}")
     click.echo(f"\ngradients are taken of {_loss_line(problem)}, with respect to {_wrt(problem)}")
     if problem.training is not None:
         click.echo(f"trained by {problem.training.steps} steps of {problem.training.optimiser}: {_numbers(told)}")
     for name, text in told["invariants"].items():
-        click.echo(f"constant along the solution: {name} = {text}")
+        click.echo(f"declared constant: {name} = {text}")
     if told["published_at"]:
         click.echo(f"published digits at t = {', '.join(told['published_at'])}")
-    click.echo(f"\nsource: {told['source']['citation']}")
+    if told["source"]["citation"]:
+        click.echo(f"\nsource: {told['source']['citation']}")
     for key in ("url", "note"):
         if told["source"][key]:
             click.echo(f"  {told['source'][key]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,15 @@ def print_nothing(plan: Plan) -> int:
     else:
         click.echo("No cell matches; `sciml-bench plan` with fewer options shows the available cells.", err=True)
     return exit_codes.NOTHING_SELECTED
+
+
+def print_left_out(plan: Plan, names: Sequence[str]) -> None:
+    """Say why an adapter that was named runs nothing."""
+    running = {item.cell.adapter for item in plan.planned}
+    for name in names:
+        reasons = grouped(item.reason for item in plan.skipped if item.cell.adapter == name)
+        if name not in running and reasons:
+            click.echo(f"{name} runs nothing here: {max(reasons, key=lambda reason: reasons[reason])}", err=True)
 
 
 @click.command(

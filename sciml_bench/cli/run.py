@@ -143,7 +143,7 @@ def _run(
     **options: Any,
 ) -> int:
     from sciml_bench.cli.importing import as_problem_file
-    from sciml_bench.cli.plan import print_nothing
+    from sciml_bench.cli.plan import print_left_out, print_nothing
     from sciml_bench.cli.progress import carry_out
     from sciml_bench.execution.planning import planned
     from sciml_bench.execution.session import open_session
@@ -156,6 +156,7 @@ def _run(
     plan = planned(chosen, files, out=out, **options)
     if not plan.planned:
         return print_nothing(plan)
+    print_left_out(plan, chosen.adapters)
     name = _name(selection, words, plan)
     if where.dry_run:
         print_dry_run(where, plan, out, as_json)

@@ -127,5 +127,5 @@ def merge(shards: tuple[Path, ...], folder: Path, as_json: bool) -> int:
             + (" …" if missing[5:] else "")
         )
     else:
-        click.echo(f"all {done.units} units are there: sciml-bench show {folder}")
+        click.echo(f"all is there, {counted(done.units, 'unit')}: sciml-bench show {folder}")
     return exit_codes.OK

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sciml_bench.adapters.as_given import NAME as AS_GIVEN
 from sciml_bench.adapters.as_given import adapter_of
@@ -18,7 +20,7 @@ from sciml_bench.analysis.advice.competitors import COUNT, nearest, within_reach
 from sciml_bench.analysis.advice.recommendation import Recommendation, Way, recommendation
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
-from sciml_bench.errors import UsageError
+from sciml_bench.errors import ProblemError, UsageError
 from sciml_bench.execution.racing import RacingEngine
 from sciml_bench.execution.screening import ScreeningEngine
 from sciml_bench.execution.session import Session, open_session
@@ -35,6 +37,9 @@ from sciml_bench.planning.written_plan import written_plan
 from sciml_bench.record.run_folder import Run
 from sciml_bench.record.task import GRADIENT, SOLVERS, Cell, Point
 from sciml_bench.stats.race import Race
+
+if TYPE_CHECKING:
+    from sciml_bench.references.diagnostics import Character
 
 LOOKING_SHARE = 0.5
 """The part of the time in which all ways are looked at."""
@@ -152,12 +157,17 @@ class Asked:
         path, _, name = self.given.rpartition(":")
         return {**adapters(self.names), AS_GIVEN: adapter_of(path, name, library_of(self.given))}
 
+    @cached_property
+    def character(self) -> Character:
+        """The observations about the problem."""
+        from sciml_bench.references.diagnostics import character
+
+        return character(self.entry.problem)
+
     @property
     def doubts(self) -> Iterator[str]:
         """Observations about the problem, and whether double precision can have the requested accuracy."""
-        from sciml_bench.references.diagnostics import character
-
-        found = character(self.entry.problem)
+        found = self.character
         yield from found.lines
         if found.digits is not None and found.growth is not None and found.digits < self.advised.digits:
             yield (
@@ -176,6 +186,8 @@ def advise(asked: Asked, listener: Listener | None = None, now: Callable[[], flo
     """
     start_s, listener = now(), listener or Listener()
     entry, known = asked.entry, asked.adapters
+    if asked.character.undefined:
+        raise ProblemError(next(asked.character.lines), where=entry.path)
     found = candidates(entry, known, asked.names)
     tiers = ranked(found, entry, known, asked.advised.call)
     if not tiers:

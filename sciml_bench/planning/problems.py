@@ -188,7 +188,7 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[PlannedPr
         UsageError: a suite or problem does not exist, or two problems share a name.
         ProblemError: a file is wrong.
     """
-    own = [_from_file(path) for path in files]
+    own = [_from_file(path) for path in dict.fromkeys(files)]
     names = [name for name in catalog.names() if not any(entry.name == name for entry in own)]
     _check_catalog(selection, [*names, *(entry.name for entry in own)])
     chosen: list[PlannedProblem] = []
@@ -196,7 +196,7 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[PlannedPr
         chosen = [entry for entry in map(_from_catalog, names) if _asked_for(entry, selection)]
         named = {*selection.problems, *(label.split("/")[0] for label in selection.cells)}
         chosen = [replace(entry, named=entry.name in named) for entry in chosen]
-    _check_distinct(own)
+    _check_distinct(own, selection)
     return (*own, *chosen)
 
 
@@ -246,10 +246,10 @@ def _check_catalog(selection: Selection, names: list[str]) -> None:
         check_names("suite", selection.suites, catalog.suites(), "sciml-bench list suites")
 
 
-def _check_distinct(own: list[PlannedProblem]) -> None:
-    seen: dict[str, Path] = {}
+def _check_distinct(own: list[PlannedProblem], selection: Selection) -> None:
+    seen = {name: path for name, path in catalog.paths().items() if name in selection.problems}
     for entry in own:
-        if entry.name in seen:
+        if seen.get(entry.name, entry.path) != entry.path:
             raise UsageError(
                 f"{entry.path} and {seen[entry.name]} both hold a problem named '{entry.name}'; rename one of them"
             )

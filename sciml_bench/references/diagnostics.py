@@ -93,7 +93,7 @@ class Character:
         if self.n_breakpoints:
             size.append(f"{counted(self.n_breakpoints, 'time')} at which the equations jump")
         if self.invariants:
-            size.append(f"constant along the solution: {', '.join(self.invariants)}")
+            size.append(f"declared constant: {', '.join(self.invariants)}")
         yield ", ".join(size)
         asks = [] if self.stiffness is None else [f"fastest decay × time span = {self.stiffness:.2g}"]
         if self.probed is not None and self.probed.limit:

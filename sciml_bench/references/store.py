@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import os
+import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from sciml_bench import __version__
 from sciml_bench.errors import StoreError
 from sciml_bench.record.codec import parse
 from sciml_bench.references.engine.numbers import decimal
+from sciml_bench.spec import catalog
 from sciml_bench.spec.model import Problem
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ SCHEMA = 1
 _GUARD_DIGITS = 2
 _MOST_DIGITS = 32
 _CHECKSUM = "content_sha256"
+_DECLARED = "declared"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
     ]
     return StoredReference(
         schema=SCHEMA, problem=problem.name, spec_hash=problem.spec_hash, kind="certified",
-        command=f"sciml-bench reference compute {problem.name}",
+        command=_command(problem),
         versions={"sciml-bench": __version__, "python-flint": flint.__version__, "flint": flint.__FLINT_VERSION__},
         times=[str(time) for time in problem.save_times], states=list(problem.batch_labels), solution=rows,
         solution_digits=[_claimed(value) for value in certified.row_digits.min(axis=0)],
@@ -99,8 +102,15 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
         gradient_negligible=[float(f"{value:.1e}") for value in certified.gradient_negligible]
         if np.any(certified.gradient_negligible)
         else [],
-        certificate=certified.evidence, seconds=certified.seconds,
+        certificate={**certified.evidence, _DECLARED: problem.declared_hash}, seconds=certified.seconds,
     )  # fmt: skip
+
+
+def _command(problem: Problem) -> str:
+    """The command that computes the reference of a problem: by its name in the catalog, or by its file."""
+    path = Path(problem.path)
+    named = problem.name if path == catalog.paths().get(problem.name) else path.name
+    return shlex.join(["sciml-bench", "reference", "compute", named])
 
 
 def _printed(digits: float) -> int:
@@ -142,7 +152,7 @@ def read(path: Path, problem: Problem) -> StoredReference:
     Raises:
         StoreError: the file is unreadable, was changed after it was written, or belongs to another specification.
     """
-    again = f"Write it again with `sciml-bench reference compute {problem.name}`."
+    again = f"Write it again with `{_command(problem)}`."
     try:
         content = parse(path.read_text(encoding="utf-8"))
         checksum = content.pop(_CHECKSUM)
@@ -160,6 +170,8 @@ def read(path: Path, problem: Problem) -> StoredReference:
             f"{path}: it is stale: it belongs to another version of '{problem.name}'"
             f" (spec {reference.spec_hash[:12]}, the file has {problem.spec_hash[:12]}). {again}"
         )
+    if reference.certificate.get(_DECLARED, problem.declared_hash) != problem.declared_hash:
+        raise StoreError(f"{path}: it is stale: its [invariants] or [exact] were others. {again}")
     if shape != (list(problem.batch_labels), len(problem.save_times)):
         raise StoreError(f"{path}: its shape does not fit '{problem.name}'. {again}")
     return reference

@@ -48,9 +48,7 @@ def comparison_head(comparison: Comparison, width: int) -> Iterator[str]:
     )
     yield from wrapped(_pairing(comparison), width, "")
     if any(comparison.noisy):
-        told = f"{comparison.noisy[0]}"
-        if comparison.between_runs:
-            told += f" in BASE, {comparison.noisy[1]} in NEW"
+        told = f"{comparison.noisy[0]} in BASE, {comparison.noisy[1]} in NEW"
         yield from wrapped(f"disturbed processes among them: {told}", width, "")
 
 

@@ -43,6 +43,11 @@ class Document:
             raise ProblemError(f"cannot be read: {error.strerror}.", where=path) from None
         except UnicodeDecodeError as error:
             raise ProblemError(f"is not UTF-8 text (byte {error.start}).", where=path) from None
+        if path.suffix == ".py":
+            functions = _FUNCTION.findall(text)
+            named = f" Its functions: {', '.join(functions)}." if functions else ""
+            cure = f"Write {path.name}:NAME with the name of a function or a dictionary in it.{named}"
+            raise ProblemError("it is a Python file.", where=path, cure=cure)
         for place, line in enumerate(text.splitlines(), start=1):
             key = line.partition("=")[0]
             if key.count(".") > MOST_DOTS and _KEY.fullmatch(key):
@@ -112,7 +117,9 @@ class Document:
         """A string value; required without a default."""
         if key not in data and default is not None:
             return default
-        value = data.get(key)
+        if key not in data:
+            raise self.error(f"'{key}' is missing.", table, "", f'Add `{key} = "…"`.')
+        value = data[key]
         if not isinstance(value, str) or (default is None and not value.strip()):
             raise self.error(f"'{key}' must be a non-empty string.", table, key)
         return printable(value)
@@ -127,4 +134,5 @@ class Document:
 
 MOST_DOTS = 100
 
+_FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 _KEY = re.compile(r"[\[\s]*[A-Za-z0-9_\-.\s]+[\]\s]*")

@@ -153,6 +153,7 @@ def load_problem(path: Path | str) -> Problem:
         networks=networks, batch=batch, given=given, encoding=encoding, controls=controls,
         conditions=conditions.names if len(conditions.names) > 1 else (), training=load_training(reader),
         spec_hash=_spec_hash(reader, loss.data + loss.weights, networks, batch, given), path=str(path),
+        declared_hash=_hash({key: _canonical(document.data.get(key, {})) for key in ("invariants", "exact")}),
         equation_texts={**texts, **algebraic.texts}, events=events, algebraic=algebraic.residuals,
     )  # fmt: skip
     if batch.size > 1:
@@ -252,6 +253,10 @@ def _spec_hash(
         content["given"] = [[item.name, item.shape, item.rows[: batch.size]] for item in given]
     if reader.files:
         content["files"] = reader.files
+    return _hash(content)
+
+
+def _hash(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -129,6 +129,7 @@ class Problem:
     events: tuple[Event, ...] = ()
     algebraic: Mapping[str, Node] = field(default_factory=dict)
     spec_hash: str = ""
+    declared_hash: str = ""
     path: str = ""
     equation_texts: Mapping[str, str] = field(default_factory=dict)
 

@@ -45,10 +45,15 @@ class Reader:
 
     def claim(self, name: str, table: str) -> None:
         """Take a name, once."""
-        if not NAME.fullmatch(name) or "__" in name or keyword.iskeyword(name):
+        if keyword.iskeyword(name):
+            raise self.document.error(
+                f"'{name}' cannot be a name: it is a word of Python, whose syntax formulas have.", table, name,
+                f"Write {name}_0, for instance.",
+            )  # fmt: skip
+        if not NAME.fullmatch(name) or "__" in name:
             raise self.document.error(
                 f"'{name}' cannot be a name.", table, name,
-                "A name has a letter first, then letters, digits and single underscores.",
+                "A name has a letter from a to z or A to Z first, then such letters, digits and single underscores.",
             )  # fmt: skip
         if name in self.declared_in:
             raise self.document.error(f"'{name}' is already declared in [{self.declared_in[name]}].", table, name)

@@ -15,6 +15,7 @@ import sciml_bench
 from sciml_bench.engine.files import UNITS, FilesEngine
 from sciml_bench.engine.unit import Unit
 from sciml_bench.errors import StoreError
+from sciml_bench.execution.cluster.status import Progress, status
 from sciml_bench.execution.executor import execute
 from sciml_bench.execution.merge import merge
 from sciml_bench.execution.schedule import remaining
@@ -51,6 +52,12 @@ def test_shards_of_two_machines_in_any_order_make_a_whole_run(study: Study):
     # Cells that are compared stay together.
     assert len({(record.cell.problem, record.block, record.host) for record in records}) == 4
     assert {path.stem for path in (study.run.folder / ENVIRONMENTS).iterdir()} == {records[0].environment_hash}
+
+
+def test_a_merged_unit_is_measured_for_the_status(study: Study):
+    merge(study.run, [study.shard(0)])
+    found = {unit.unit: unit.progress for unit in status(study.run.folder).units}
+    assert found == {path.stem: Progress.WRITTEN for path in study.units} | {study.units[0].stem: Progress.MEASURED}
 
 
 def test_merging_twice_changes_nothing(study: Study):

@@ -68,6 +68,15 @@ def test_a_file_replaces_the_catalog_problem_of_its_name(suite, tmp_path):
     assert found[0].path.parent == tmp_path
 
 
+def test_a_file_and_a_problem_of_the_catalog_that_is_named_are_two(suite, tmp_path):
+    with pytest.raises(UsageError, match="both hold a problem named 'decay'"):
+        entries(Selection(problems=("decay",)), [own_problem(tmp_path, "decay")])
+
+
+def test_a_file_given_twice_is_one(suite, tmp_path):
+    assert len(entries(Selection(), [own_problem(tmp_path)] * 2)) == 1
+
+
 def test_a_missing_file(suite, tmp_path):
     with pytest.raises(ProblemError, match="there is no such file"):
         entries(Selection(), [tmp_path / "none.toml"])

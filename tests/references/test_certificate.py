@@ -105,8 +105,14 @@ def test_a_changed_file_is_refused(robertson: Problem, stored: StoredReference):
 
 def test_a_stale_file_is_refused(load: Load, robertson: Problem, stored: StoredReference):
     path = write(stored, reference_path(robertson))
-    with pytest.raises(StoreError, match=r"stale.*reference compute rates"):
+    with pytest.raises(StoreError, match=r"stale.*reference compute problem.toml"):
         read(path, load(ROBERTSON.replace("0.04", "0.05")))
+
+
+def test_a_file_certified_with_other_invariants_is_stale(load: Load, robertson: Problem, stored: StoredReference):
+    path = write(stored, reference_path(robertson))
+    with pytest.raises(StoreError, match=r"stale: its \[invariants\] or \[exact\] were others"):
+        read(path, load(ROBERTSON.replace('"y1 + y2 + y3"', '"y1 + y2"')))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1, "content_sha256": ""}', "\x00"])

@@ -92,7 +92,7 @@ def test_what_is_absent_has_its_default_or_is_refused():
     assert Flag("pointwise").read(document({}), {}, "table") is False
     with pytest.raises(ProblemError, match="'points' must be an integer from 3 to 9"):
         Whole("points", 3, 9).read(document({}), {}, "table")
-    with pytest.raises(ProblemError, match="'kind' must be a non-empty string"):
+    with pytest.raises(ProblemError, match="'kind' is missing"):
         Choice("kind", ("a", "b"), "kind").read(document({}), {}, "table")
 
 
@@ -180,7 +180,7 @@ def test_an_absent_key_has_its_default(tmp_path: Path, kind: Kind, default: obje
 
 @pytest.mark.parametrize("kind", [Text("key"), NAME, Number("key", required=True)])
 def test_a_required_key_is_missed(tmp_path: Path, kind: Kind):
-    with pytest.raises(ProblemError, match="'key' must be a"):
+    with pytest.raises(ProblemError, match=r"'key' (must be a|is missing)"):
         kind.read(file_with(tmp_path, "1"), {}, "table")
     assert Table(kind).schema["required"] == ["key"]
 

@@ -10,12 +10,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from sciml_bench.engine.files import UNITS
+from sciml_bench.engine.unit import unit_id
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.execution.cluster.journal import Journal, LastSubmission
 from sciml_bench.execution.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
 from sciml_bench.execution.shard import end_of
 from sciml_bench.planning.written_plan import WrittenPlan
 from sciml_bench.record.jsonl import store_error
+from sciml_bench.record.run_folder import Run
 from sciml_bench.record.text import printable
 
 _LONGEST_LOG_BYTES, _LAST_LINE_BYTES = 2**20, 2**12
@@ -95,7 +97,14 @@ def status(run: Path, plan: WrittenPlan | None = None) -> Status:
     if not units:
         raise UsageError(f"{run} has no units: only runs on a cluster, and by --engine files, have them.")
     submissions, tasks = Journal(run).last_submissions(), tasks_of(run / TASKS)
-    of_units = tuple(_of_unit(unit, submissions.get(unit), tasks.get(unit, ())) for unit in units)
+    records = Run(run).records(on_damage=lambda _: None)
+    there = {unit_id(record.cell.problem, record.block) for record in records}
+    of_units = tuple(
+        UnitStatus(unit, Progress.MEASURED)
+        if unit in there and unit not in tasks
+        else _of_unit(unit, submissions.get(unit), tasks.get(unit, ()))
+        for unit in units
+    )
     return Status(of_units, 0 if plan is None else _planned(plan))
 
 

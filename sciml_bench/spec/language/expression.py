@@ -71,7 +71,7 @@ class Scope:
         """
         if name not in self.names:
             close = get_close_matches(name, self.names, n=1)
-            hint = f", did you mean '{close[0]}'?" if close else f"; known names: {', '.join(self.names) or 'none'}"
+            hint = f" (did you mean '{close[0]}'?)" if close else f"; known names: {', '.join(self.names) or 'none'}"
             raise ExpressionError(f"unknown name '{name}'{hint}")
         self.used.add(name)
         return self.names[name]
@@ -361,7 +361,7 @@ class Parser:
             raise ExpressionError(foreign.FUNCTIONS[name.lower()])
         if name not in FUNCTION_NAMES:
             close = get_close_matches(name, known, n=1)
-            hint = f", did you mean '{close[0]}'?" if close else f"; known functions: {', '.join(known)}"
+            hint = f" (did you mean '{close[0]}'?)" if close else f"; known functions: {', '.join(known)}"
             raise ExpressionError(f"unknown function '{name}'{hint}")
         if keywords:
             raise ExpressionError(f"'{name}' takes no keyword arguments")

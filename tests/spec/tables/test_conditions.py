@@ -131,11 +131,11 @@ Files = tuple[str, str, str]
         (lambda t, c, m: (t, c.partition("\n")[0], m), "has 0 conditions"),
         (lambda t, c, m: (t.replace("*same", ""), c, m), "'same' in [conditions] is never used"),
         (lambda t, c, m: (t.replace("x0 = 2", "dose = 2\nx0 = 2"), c, m), "'dose' is already declared"),
-        (lambda t, c, m: (t.replace('name = "a"\n', "times = [1]\n"), c, m), "'name' must be a non-empty string"),
+        (lambda t, c, m: (t.replace('name = "a"\n', "times = [1]\n"), c, m), "'name' is missing"),
         (lambda t, c, m: (t.replace("sigma = 0.3", "times = [1]"), c, m), "the measurements of 'b' are in"),
         (lambda t, c, m: (t.replace("sigma = 0.3", "sigma = [0.3, 1]"), c, m), "'sigma' must be one number or formula"),
         (lambda t, c, m: (t + '[data]\nfile = "x.csv"\n', c, m), "x.csv cannot be read"),
-        (lambda t, c, m: (t.replace('file = "measurements.csv"', ""), c, m), "'file' must be a non-empty string"),
+        (lambda t, c, m: (t.replace('file = "measurements.csv"', ""), c, m), "'file' is missing"),
     ],
 )
 def test_wrong_files_are_refused_with_their_line(

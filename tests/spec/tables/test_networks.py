@@ -97,7 +97,7 @@ def test_a_draw_is_the_same_for_ever():
         ("f(x, y)[0]", "g(x, y)[0]", "unknown function 'g'"),
         ("f(x, y)[0]", "f", "unknown name 'f'"),
         ('activation = "tanh"', 'activation = "mish"', "'mish' is no activation"),
-        ('activation = "tanh"\n', "", "'activation' must be a non-empty string"),
+        ('activation = "tanh"\n', "", "'activation' is missing"),
         ("layers = [3, 2]", "layers = []", "'layers' must be a list of widths"),
         ("layers = [3, 2]", "layers = [3, 0]", "must be an integer from 1"),
         ("layers = [3, 2]", "layers = [3.5, 2]", "must be an integer from 1"),
