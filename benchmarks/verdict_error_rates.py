@@ -5,11 +5,11 @@
     python benchmarks/verdict_error_rates.py --trials 300    as many as that
 
 Every trial makes a run of cells that are all the same, summarises it as a run is summarised, and asks the report: the
-verdicts between the rows of a run, which is the fastest, which is the cheapest for so many gradients, what to take
-for problems of a kind, and whether one run is slower than another. A trial counts as false when *any* winner is named,
-so a row's share is that of whole runs with an error, not of single comparisons. Refused is the share of trials in
-which a winner by Student's t alone is held back: by too few processes, by neighbouring blocks that are or may be
-alike, or since it is not known how far runs differ.
+verdicts between the rows of a run, which is the fastest, which is the cheapest for so many gradients, what to take for
+problems of a kind, which of a sweep is faster at a size, and whether one run is slower than another. A trial counts as
+false when *any* winner is named, so a row's share is that of whole runs with an error, not of single comparisons.
+Refused is the share of trials in which a winner by Student's t alone is held back: by too few processes, by
+neighbouring blocks that are or may be alike, or since it is not known how far runs differ.
 
 The noise is that of the logarithm of a process's time; where it is an autoregression, along the blocks. Ways of
 ``advice`` are equally good on average over problems and differ on each, by a standard deviation of 0.3 or 1.2 in logs,
@@ -26,16 +26,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from null_noise import ATTACKS, NULLS, RUN_ALONE, Floats, Noise, gauss
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from sciml_bench.analysis import sweep
 from sciml_bench.analysis.advice.advice import advice
 from sciml_bench.analysis.advice.break_even import find_break_even
 from sciml_bench.analysis.comparison.compare import compare_runs
@@ -46,17 +50,20 @@ from sciml_bench.analysis.row_tables import RowTable, tables
 from sciml_bench.analysis.rows import Comparison, compare
 from sciml_bench.analysis.summary import CellSummary, RunSummary
 from sciml_bench.planning.profiles import profile_named
+from sciml_bench.planning.purpose import Sweep
 from sciml_bench.planning.settings import Settings
 from sciml_bench.planning.written_plan import WrittenCell, WrittenPlan, WrittenProblem
 from sciml_bench.record.outcome import Outcome
 from sciml_bench.record.task import Cell
-from sciml_bench.stats.verdict import Held, Judgement, Verdict
+from sciml_bench.stats.ratio import Ratio
+from sciml_bench.stats.verdict import Held, Judgement, Verdict, judge
 
 BOUND = 0.05
 REFUSES = 0.5
 BLOCKS = (3, 5, 10)
 CELLS = (2, 4)
 PROBLEMS = (2, 3, 4, 5, 8)
+SIZES = (10, 40, 160, 640)
 FIRST_S, GRADIENT_S, SOLVE_S = 5.0, 0.02, 0.01
 RTOL = 1e-6
 
@@ -209,6 +216,38 @@ def choice_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, ra
     return row
 
 
+def sweep_row(null: str, noise: Noise, blocks: int, cells: int, trials: int, random: np.random.Generator) -> Row:
+    """Which of some cells is said to be faster at a size of a sweep, or up to one."""
+    row = Row(null, blocks, f"{len(SIZES)} sizes × {cells} cells", {"sweep": Counts()})
+    names = [f"p{size}" for size in SIZES]
+    made = replace(plan(names, cells), sweep=Sweep("parameters", "p", dict(zip(names, SIZES, strict=True))))
+    scale = np.array([FIRST_S, GRADIENT_S, SOLVE_S])[:, None]
+    for _ in range(trials):
+        logs = noise(random, (len(SIZES), cells, 3, blocks))
+        found = RunSummary(
+            made,
+            {
+                f"{name} {number}": summary(cell(name, number), *(scale * np.exp(logs[place, number])))
+                for place, name in enumerate(names)
+                for number in range(cells)
+            },
+        )
+        judged: list[Judgement] = []
+        with patch.object(sweep, "judge", partial(_kept, judged)):
+            meetings = [meeting for table in sweep.sweep_tables(found) for meeting in table.meetings]
+        assert meetings
+        ahead = any(who is not None for each in meetings for who in each.ahead.values())
+        row.counts["sweep"].add(ahead, any(map(is_held, judged)))
+    return row
+
+
+def _kept(judged: list[Judgement], family: Mapping[Any, Ratio], **options: Any) -> dict[Any, Judgement]:
+    """Judge a family, and keep its judgements."""
+    found = judge(family, **options)
+    judged += found.values()
+    return found
+
+
 @dataclass(frozen=True)
 class Apart:
     """How far the ways differ on a problem, in logs."""
@@ -298,6 +337,7 @@ def rows(trials: int, seed: int = 0) -> Iterator[Row]:
                 yield run_row(null, noise, blocks, setup, trials, random(number, blocks, place))
             for cells in CELLS:
                 yield choice_row(null, noise, blocks, cells, trials // 2, random(number, blocks, cells, 1))
+                yield sweep_row(null, noise, blocks, cells, trials // 2, random(number, blocks, cells, 3))
     for number, (null, noise) in enumerate(RUN_ALONE.items()):
         for blocks in BLOCKS:
             for place, setup in enumerate(SETUPS):
