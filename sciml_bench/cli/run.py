@@ -33,7 +33,8 @@ within_option = click.option(
     "--within",
     "within_s",
     type=TIME_SPAN,
-    help="Begin no block that would not end in this time, as 30min or 8h; the same command continues later.",
+    help="Begin no block after the first that would not end in this time, as 30min or 8h; the same command "
+    "continues later.",
 )
 
 

@@ -155,9 +155,12 @@ class Call:
         """Return why a call failed, with the line of the user's file."""
         if isinstance(error, ProblemError):
             return error
+        if isinstance(error, KeyError) and error.args:
+            return self.error(f"its arguments have no {error.args[0]!r}.", "", _line(error, self.file))
         short = {"jax": "jnp"}.get(self.library.name, self.library.name)
         cure = "" if isinstance(error, Refusal) else f"Write it with {short} functions, {short}.where and arithmetic."
-        return self.error(f"{_said(error) or type(error).__name__}.", cure, _line(error, self.file))
+        kind = "" if isinstance(error, Refusal) else f"{type(error).__name__}: "
+        return self.error(f"{kind}{_said(error) or type(error).__name__}.", cure, _line(error, self.file))
 
     def _state(self) -> Tree:
         """The initial state; a list of numbers is a vector."""
@@ -322,6 +325,8 @@ class Call:
         return [list(result) if isinstance(result, Iterator) else result]
 
     def _flat(self, result: Any) -> tuple[Any, ...]:
+        if result is None:
+            raise self.error("it returns None.", "Return the derivative of each state.")
         flat = list[Any]()
         for part in self.parts(result):
             made = _as_numpy(part)

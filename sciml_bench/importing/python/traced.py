@@ -13,7 +13,9 @@ from sciml_bench.importing.python.refusals import DataDependent, Unsupported
 
 
 def _no_value(*_: Any) -> Any:
-    raise Unsupported("a formula cannot become a number or a text: write functions of np or math on arrays of np")
+    raise Unsupported(
+        "a formula cannot become a number or a text: write functions of np, or of math imported at the top of the file"
+    )
 
 
 def _no_equality(*_: Any) -> Any:
