@@ -66,6 +66,8 @@ def mistakes(path: Path) -> Iterator[Mistake]:
         for node in ast.walk(tree)
         if isinstance(node, ast.AnnAssign | ast.arg | ast.FunctionDef)
     ]
+    # Whether a class is frozen is nothing that its users can see, as long as they do right.
+    hints += [item for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for item in node.decorator_list]
     inert = {id(inner) for hint in hints if hint is not None for inner in ast.walk(hint)}
     for node in ast.walk(tree):
         new = None if id(node) in inert else _changed(node)

@@ -80,6 +80,8 @@ def test_an_upper_bound_counts_half():
     other = [WorkPoint(7, 1), WorkPoint(9, 2)]
     assert common_target([one, other]) == 6.0, "one is bracketed, the other bounded"
     assert common_target([one, other, other, other]) == 9.0
+    single = [[WorkPoint(digits, 1)] for digits in (3, 4, 5, 8, 8)]
+    assert common_target(single) == 3.0, "one is read there and four are bounded, which is more than two at 8"
 
 
 def test_the_target_without_a_bracket_is_one_that_all_reach():

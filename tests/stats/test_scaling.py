@@ -107,6 +107,13 @@ def test_what_is_no_sweep_is_refused(sizes, blocks, complaint):
         power_law(sizes, blocks)
 
 
+def test_a_bend_without_any_scatter_is_certain():
+    found = power_law((1.0, 2.0, 4.0), [[1.0, 2.0, 8.0]] * 3)
+    assert found.bend_p == pytest.approx(0.0, abs=1e-12)
+    assert found.curved
+    assert power_law((1.0, 2.0, 4.0), [[1.0, 1.0, 1.0]] * 3).bend_p == 1.0
+
+
 def test_only_blocks_with_all_sizes_count():
     of_blocks = {1: {1.0: 3.0, 2.0: 4.0}, 0: {1.0: 1.0, 2.0: 2.0}, 2: {1.0: 5.0}, 3: {1.0: 1.0, 2.0: None}}
     assert complete(of_blocks, (1.0, 2.0)) == [[1.0, 2.0], [3.0, 4.0]]
