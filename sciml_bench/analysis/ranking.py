@@ -1,4 +1,4 @@
-"""The fastest row of a problem beyond chance: all rows with a time against the one with the least."""
+"""The fastest row of a problem beyond chance: all rows with a time against one that no other is judged faster than."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Ranking:
 
     @property
     def fastest(self) -> Row:
-        """The row with the least time."""
+        """The row with the least time, or one that is judged faster."""
         return self.rows[0]
 
     def standing(self, row: Row) -> PairwiseVerdict | None:
@@ -233,7 +233,7 @@ def _ratio(base: Time, new: Time) -> Ratio | None:
 
 
 def of_lead(against: Sequence[tuple[Row, Judgement | None]]) -> tuple[Lead, tuple[Tie, ...]]:
-    """The word, and who is not slower, of the judgements on all others against the row with the least time."""
+    """The word, and who is not slower, of the judgements on all others against the first row."""
     tied = tuple(
         Tie(row, judgement)
         for row, judgement in against

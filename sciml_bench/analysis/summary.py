@@ -70,7 +70,7 @@ class CellSummary:
 
     @property
     def failing(self) -> tuple[ProcessSummary, ...]:
-        """The processes that measured nothing, although other work did not keep them from it."""
+        """The processes without a point that is ok, although other work did not keep them from it."""
         return tuple(process for process in self.processes if process.outcome is not Outcome.OK and not process.starved)
 
     @property

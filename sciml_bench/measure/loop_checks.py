@@ -43,14 +43,16 @@ _SAME_SHARE = 0.01
 #: All of these must be the same again.
 _REPEATED = 5
 #: Outputs nearby differ from the scored one by at most this multiple of changes from input to input, of rtol, or of the
-#: error of the scored one; this number of inputs more is drawn, and counts among them, before that counts.
+#: error of the scored one; this number of inputs more is drawn, and counts among them, before that counts. Where that
+#: error is unknown, changes count more: exactly at theta an honest solver may take other steps than anywhere near it.
 _CHANGES, _TOLERANCES, _ERRORS, _MORE = 3.0, 10.0, 3.0, 8
+_CHANGES_UNSCORED = 100.0
 #: A change of these roundings would have been seen.
 _SEEN_ROUNDINGS = 100.0
 #: Where the loss changes by this share, some state changes in its digits.
 _LOSS_SHARE = 1e-6
 #: Work around a call is checked from this time on, and takes at most this many times as long as the call.
-BESIDE_FLOOR_NS, BESIDE_TIMES = 1_000_000, 1.0
+_BESIDE_FLOOR_NS, _BESIDE_TIMES = 1_000_000, 1.0
 
 #: A kernel's count of processor time may be ahead of the clock by this share, and by this time.
 _BUSY_SHARE, _BUSY_FLOOR_NS = 1.05, 20_000_000
@@ -98,7 +100,8 @@ def check_loop(
         read_ns = [sample.read_ns for sample in loop.samples]
         _check_beside(call, loop, "reading its output", read_ns, lambda: timed(call, near(), clock)[1].read_ns)
     if scored is not None and len(kept) > 1:
-        _check_scored(call, kept, scored, lambda moved: scored.allowed(task, point, _CHANGES * moved), run, task)
+        changes = _CHANGES_UNSCORED if scored.error is None else _CHANGES
+        _check_scored(call, kept, scored, lambda moved: scored.allowed(task, point, changes * moved), run, task)
     if loop.truncated:
         return None
     if task.learning is None and task.cell.device == "cpu":
@@ -222,9 +225,14 @@ def _check_scored(
     """Timed outputs are as near to the scored output as to each other: all their inputs are."""
 
     def nearest(outputs: Sequence[FloatArray]) -> tuple[float, float]:
-        """The least distance of outputs from the scored one, and the largest from each other."""
-        changes = (_apart(one, other) for one, other in combinations(outputs, 2))
-        return min(_apart(scored.output, output) for output in outputs), max(changes)
+        """The least distance of outputs from the scored one, and the largest from each other, relative to all."""
+        size = max(float(np.max(np.abs(output), initial=0.0)) for output in (scored.output, *outputs)) or 1.0
+
+        def distance(one: FloatArray, other: FloatArray) -> float:
+            return float(np.max(np.abs(one - other), initial=0.0)) / size
+
+        changes = (distance(one, other) for one, other in combinations(outputs, 2))
+        return min(distance(scored.output, output) for output in outputs), max(changes)
 
     outputs = [each.output for each in kept]
     apart, change = nearest(outputs)
@@ -381,7 +389,7 @@ def _check_between(call: Call, loop: Loop, varied: Varied, clock: Clock) -> None
 
 
 def _is_longer(beside_ns: float, loop: Loop, call_ns: float = 0.0) -> bool:
-    return beside_ns > max(BESIDE_FLOOR_NS, BESIDE_TIMES * max(call_ns, statistics.median(loop.ns)))
+    return beside_ns > max(_BESIDE_FLOOR_NS, _BESIDE_TIMES * max(call_ns, statistics.median(loop.ns)))
 
 
 def _beside(call: Call, loop: Loop, work: str, beside_ns: float) -> SolverFailure:

@@ -188,7 +188,7 @@ def entries(selection: Selection, files: Iterable[Path] = ()) -> tuple[PlannedPr
         UsageError: a suite or problem does not exist, or two problems share a name.
         ProblemError: a file is wrong.
     """
-    own = [_from_file(path) for path in dict.fromkeys(files)]
+    own = [_from_file(path) for path in {path.resolve(): path for path in files}.values()]
     names = [name for name in catalog.names() if not any(entry.name == name for entry in own)]
     _check_catalog(selection, [*names, *(entry.name for entry in own)])
     chosen: list[PlannedProblem] = []
@@ -249,7 +249,7 @@ def _check_catalog(selection: Selection, names: list[str]) -> None:
 def _check_distinct(own: list[PlannedProblem], selection: Selection) -> None:
     seen = {name: path for name, path in catalog.paths().items() if name in selection.problems}
     for entry in own:
-        if seen.get(entry.name, entry.path) != entry.path:
+        if seen.get(entry.name, entry.path).resolve() != entry.path.resolve():
             raise UsageError(
                 f"{entry.path} and {seen[entry.name]} both hold a problem named '{entry.name}'; rename one of them"
             )

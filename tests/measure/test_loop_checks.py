@@ -51,8 +51,8 @@ FAR = "times as long for an input that the program has never seen as the timed o
         ("RemembersAndShakes", FAR),
         ("ShakesByInput", FAR),
         ("Extrapolates", FAR),
-        ("LooseAfterFirst", "timed solves returned outputs that differ from the scored one by 0.01"),
-        ("TightForTheScored", "timed solves returned outputs that differ from the scored one by 0.01"),
+        ("LooseAfterFirst", "timed solves returned outputs that differ from the scored one by 0.0(1|099)"),
+        ("TightForTheScored", "timed solves returned outputs that differ from the scored one by 0.0(1|099)"),
         ("TwentyTolerancesLoose", "timed solves returned outputs that differ from the scored one by 2e-05"),
         # Near the limit of the first of these checks, which is a multiple of changes that are drawn.
         ("ALittleLoose", "returned (another output than the same solve after|outputs that differ from the scored one)"),
@@ -73,6 +73,11 @@ def test_a_lie_is_invalid_and_has_its_evidence(program: str, evidence: str, monk
     point = point_of(program)
     assert point.solve.outcome is Outcome.INVALID
     assert re.search(evidence, point.message)
+
+
+def test_without_a_reference_the_scored_input_may_be_a_special_one() -> None:
+    # An honest solver may rest exactly there, and step everywhere else.
+    assert point_of("TwentyTolerancesLoose", reference=None).solve.outcome is Outcome.OK
 
 
 @pytest.mark.parametrize("program", ["ALittleLoose"])

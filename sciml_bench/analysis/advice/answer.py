@@ -64,7 +64,7 @@ def fastest_sentence(found: Ranking, comparison: Comparison, why_not: str) -> st
     """Say which row is the fastest, or why that is not said."""
     target = comparison.gradient_target if found.quantity == "gradient" else comparison.solve_target
     what = f"{found.quantity} at {target_text(target, found.quantity)}"
-    first = f"{found.fastest.name}, {time_text(found.fastest, found.quantity)}{_failing(found.fastest)}"
+    first = f"{found.fastest.name}, {time_text(found.fastest, found.quantity)}{_failing(found)}"
     sure = certainty(found, why_not)
     match found.lead:
         case Lead.CLEAR | Lead.SAME:
@@ -79,9 +79,11 @@ def fastest_sentence(found: Ranking, comparison: Comparison, why_not: str) -> st
             return f"Least time of a {what}: {first}. This names no winner: {why_not}."
 
 
-def _failing(row: Row) -> str:
-    """Say in how many processes the row failed; empty if in none."""
-    failed, total = len(row.summary.failing), len(row.summary.processes)
+def _failing(found: Ranking) -> str:
+    """Say in how many processes the fastest row has no time; empty if in none. Starved processes do not count."""
+    blocks = time_of(found.fastest, found.quantity).blocks
+    processes = [process for process in found.fastest.summary.processes if not process.starved]
+    failed, total = sum(blocks.get(process.block) is None for process in processes), len(processes)
     return f" if it works, which it did not in {failed} of {total} processes" if failed else ""
 
 

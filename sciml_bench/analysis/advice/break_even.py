@@ -27,7 +27,7 @@ _SECONDS_PER_HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Best:
-    """The row with the least total for ``gradients`` gradients, and whether it is the cheapest beyond chance.
+    """The row that no other is judged cheaper than for ``gradients`` gradients, and whether that is beyond chance.
 
     ``tied`` are the others that are not judged more expensive: the same within the band, or undecided.
     """
@@ -156,7 +156,7 @@ def _overtakings(rows: Sequence[Row], costs: dict[int, Cost], guard: _Guard) -> 
 def _overtaking(gradients: int, early: Row, late: Row, guard: _Guard) -> Overtaking:
     sides = block_costs(early), block_costs(late)
     blocks = len(sides[0].keys() & sides[1].keys())
-    if early.gradient.at_most or late.gradient.at_most:
+    if blocks > 1 and (early.gradient.at_most or late.gradient.at_most):
         return Overtaking(gradients, early, late, 1.0, math.inf, blocks)
     found = even_range(lambda n: guard(total_ratio(*sides, n, (early, late)))) if blocks > 1 else None
     low, high = found if found is not None else (None, None)

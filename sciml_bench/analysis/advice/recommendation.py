@@ -142,7 +142,7 @@ class Recommendation:
         if self.why_not:
             yield f"Take {best.name} for now: {self._cost(best)}. This names no winner: {self.why_not}."
         elif len(self.ways) == 1:
-            always = " in every block" if self._gave_up else ""
+            always = " in every block" if self._gave_up and best.raced else ""
             only = f"the only way that reaches a relative error of {self._error}{always} here"
             yield f"Take {best.name}, {only}: {self._cost(best)}."
         elif self.standing.decided and len(tied) == 1:
@@ -392,7 +392,8 @@ def _way(looked: CellSummary, raced: CellSummary | None, advised: Advised) -> Wa
 
 def _failed(raced: CellSummary, block: int, advised: Advised) -> Way:
     """A way that gave no call at the accuracy in a block of its race, whatever it gave in others."""
-    found = {process.block: call_cost(process, advised.call, advised.digits) for process in raced.processes}
+    processes = [process for process in raced.processes if not process.starved]
+    found = {process.block: call_cost(process, advised.call, advised.digits) for process in processes}
     lost = [number for number, one in found.items() if one.cost is None]
     if len(lost) == len(found):
         return _way(raced, raced, advised)

@@ -226,19 +226,20 @@ def _changed(base: CellSummary, new: CellSummary) -> Iterator[Change]:
         yield Change(label, f"{len(new.failing)} of {len(new.processes)} processes", reason)
     for what, ok in _HALVES:
         worked, works = (_working(cell, ok) for cell in (base, new))
-        gone = [rtol for rtol in worked if rtol not in works]
+        gone = [place for place in worked if place not in works]
         if gone:
-            points = (point for point in new.points if point.rtol in gone and not ok(point))
+            points = (point for point in new.points if (point.rtol, point.batch) in gone and not ok(point))
             failed = next(points, None) or new.failing[0]
-            at = ", ".join(map(tolerance, gone))
-            yield Change(label, f"{what} at rtol {at}", one_line(failed.message) or failed.outcome.sentence)
+            at = ", ".join(tolerance(rtol) if batch is None else f"{batch}" for rtol, batch in gone)
+            kind = "rtol" if gone[0][1] is None else "batch"
+            yield Change(label, f"{what} at {kind} {at}", one_line(failed.message) or failed.outcome.sentence)
 
 
-def _working(cell: CellSummary, ok: Callable[..., bool]) -> list[float]:
-    """Tolerances at which most processes have a time; starved processes do not count."""
+def _working(cell: CellSummary, ok: Callable[..., bool]) -> list[tuple[float, int | None]]:
+    """Tolerances and batches at which most processes have a time; starved processes do not count."""
     processes = [process for process in cell.processes if not process.starved]
-    timed = Counter(point.rtol for process in processes for point in process.points if ok(point))
-    return [rtol for rtol in dict.fromkeys(point.rtol for point in cell.points) if 2 * timed[rtol] > len(processes)]
+    timed = Counter((point.rtol, point.batch) for process in processes for point in process.points if ok(point))
+    return [place for place, count in timed.items() if 2 * count > len(processes)]
 
 
 _HALVES: tuple[tuple[str, Callable[..., bool]], ...] = (

@@ -10,6 +10,7 @@ from itertools import pairwise
 from sciml_bench.analysis.analysis import Analysis, ProblemAnalysis
 from sciml_bench.analysis.ranking import QUANTITIES
 from sciml_bench.analysis.summary import CellSummary
+from sciml_bench.record.retry_policy import EQUAL_ENDS
 from sciml_bench.record.task import AT, Cell
 from sciml_bench.stats.ratio import Ratio, pair, paired_ratio
 from sciml_bench.stats.verdict import Judgement, Verdict, judge
@@ -80,7 +81,7 @@ def _ways(cells: Sequence[CellSummary]) -> dict[Cell, dict[str, CellSummary]]:
 def _compared(
     base: Change, cells: tuple[CellSummary, CellSummary], problem: ProblemAnalysis, analysis: Analysis
 ) -> Iterator[Change]:
-    works = [cell.measured and not cell.failing for cell in cells]
+    works = [cell.measured and len(cell.failing) < EQUAL_ENDS for cell in cells]
     if not all(works):
         finding = {(True, False): Found.BROKEN, (False, True): Found.MENDED}.get((works[0], works[1]), Found.FAILS)
         yield replace(base, found=finding, outcome=_ended(cells[1 if works[0] else 0]))

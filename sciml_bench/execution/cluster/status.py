@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from sciml_bench.engine.files import UNITS
-from sciml_bench.engine.unit import unit_id
+from sciml_bench.engine.unit import Unit
 from sciml_bench.errors import StoreError, UsageError
 from sciml_bench.execution.cluster.journal import Journal, LastSubmission
 from sciml_bench.execution.cluster.task_folder import TASKS, Ending, TaskFolder, tasks_of
@@ -97,15 +97,23 @@ def status(run: Path, plan: WrittenPlan | None = None) -> Status:
     if not units:
         raise UsageError(f"{run} has no units: only runs on a cluster, and by --engine files, have them.")
     submissions, tasks = Journal(run).last_submissions(), tasks_of(run / TASKS)
-    records = Run(run).records(on_damage=lambda _: None)
-    there = {unit_id(record.cell.problem, record.block) for record in records}
+    done = Run(run).done()
     of_units = tuple(
         UnitStatus(unit, Progress.MEASURED)
-        if unit in there and unit not in tasks
+        if unit not in tasks and _is_there(run / UNITS / f"{unit}.json", done)
         else _of_unit(unit, submissions.get(unit), tasks.get(unit, ()))
         for unit in units
     )
     return Status(of_units, 0 if plan is None else _planned(plan))
+
+
+def _is_there(path: Path, done: Collection[tuple[str, int]]) -> bool:
+    """Return whether the run has a record of each job of a unit."""
+    try:
+        jobs = Unit.read(path).jobs
+    except StoreError:
+        return False
+    return all((job.placement.cell_id, job.placement.block) in done for job in jobs)
 
 
 def log_of(run: Path, unit: str) -> str:
