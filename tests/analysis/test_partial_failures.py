@@ -100,6 +100,24 @@ def test_the_answer_and_the_table_say_in_how_many_processes_it_crashed():
     assert {"ok 24/30", "ok 30/30"} <= texts
 
 
+def test_a_way_whose_gradients_fail_and_whose_solves_work_did_work():
+    records = []
+    for block in range(10):
+        for which, ms in ((QUICK, 1.0), (SLOW, 10.0)):
+            made = [
+                dataclasses.replace(
+                    one, outcome=Outcome.INACCURATE,
+                    gradient=dataclasses.replace(one.gradient, outcome=Outcome.INACCURATE, ns=()),
+                )
+                for one in ladder(ms * (1 + 0.001 * block))
+            ]  # fmt: skip
+            records.append(dataclasses.replace(record(which, made, block=block), outcome=Outcome.INACCURATE))
+    (problem,) = Analysis(summarise(plan([QUICK, SLOW]), records)).problems
+    told = " ".join(problem.answer.sentences)
+    assert told.startswith("Fastest solve")
+    assert "did not" not in told
+
+
 def test_a_row_that_only_has_the_fast_blocks_is_not_ahead_of_one_that_beats_it_in_all_of_these():
     noise, records = random.Random(0), []
     for block in range(12):

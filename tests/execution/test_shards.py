@@ -60,6 +60,14 @@ def test_a_merged_unit_is_measured_for_the_status(study: Study):
     assert found == {path.stem: Progress.WRITTEN for path in study.units} | {study.units[0].stem: Progress.MEASURED}
 
 
+def test_a_unit_of_which_a_record_is_missing_is_not_measured(study: Study):
+    merge(study.run, [study.shard(0)])
+    lines = study.run.records_path.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(lines) == 2
+    study.run.records_path.write_text(lines[0], encoding="utf-8")
+    assert {unit.progress for unit in status(study.run.folder).units} == {Progress.WRITTEN}
+
+
 def test_merging_twice_changes_nothing(study: Study):
     shard = study.shard(0)
     merge(study.run, [shard])
