@@ -135,15 +135,18 @@ class Asked:
         A ``call`` of :data:`TRAINING` asks for as many gradients as a training of the problem has steps.
 
         Raises:
-            UsageError: the catalog has no such problem, it is a model of the conventional track, or a name is unknown.
+            UsageError: the catalog has no such problem, it is a model of the conventional track, a name is unknown, or
+                nothing says how long a training is.
             ProblemError: the file is wrong.
         """
         entry = entry_named(problem)
         if entry.track != SOLVERS:
             raise UsageError(f"{entry.name} is a model; advice is on equations. `sciml-bench run` measures models")
         if call == TRAINING:
-            steps = COUNT if entry.training is None else entry.training.steps
-            call, count = GRADIENT, count or steps
+            steps = count or (entry.training and entry.training.steps)
+            if steps is None:
+                raise UsageError(f"{entry.name} has no [training] that says how many steps: add it, or give --count")
+            call, count = GRADIENT, steps
         chosen = tuple(name for word in names for name in FRAMEWORKS.get(word, (word,)))
         check_names("adapter", chosen, adapters(chosen), "sciml-bench list adapters")
         chosen = (*chosen, AS_GIVEN) if chosen and given else chosen

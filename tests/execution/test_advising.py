@@ -18,6 +18,8 @@ from sciml_bench.engine.interface import Engine, EventCallback, JobMeasured, Uni
 from sciml_bench.engine.limits import Limits
 from sciml_bench.engine.shared_worker import SharedWorker
 from sciml_bench.engine.unit import Unit
+from sciml_bench.errors import UsageError
+from sciml_bench.execution.advising import TRAINING, Asked
 from sciml_bench.execution.executor import execute
 from sciml_bench.execution.racing import DECIDED, STARVED, RacingEngine
 from sciml_bench.execution.screening import ScreeningEngine
@@ -243,3 +245,9 @@ def test_a_starved_process_ends_no_race_and_is_not_measured_again(tmp_path):
     assert list(rest.lost.values()) == [STARVED]
     summary = summarise(plan.to_dict(), run.records())
     assert replayed(list(summary.cells.values()), replace(ADVISED, stage=RACE)).standing == race.standing
+
+
+def test_a_training_has_as_many_gradients_as_the_question_says_if_the_problem_does_not():
+    assert Asked.about("decay", TRAINING, count=7).advised.count == 7
+    with pytest.raises(UsageError, match=r"decay has no \[training\].*--count"):
+        Asked.about("decay", TRAINING)
