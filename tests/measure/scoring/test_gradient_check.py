@@ -101,6 +101,8 @@ def test_many_components_are_checked_along_random_directions():
         found = gradients(program, numbers=many(30))
         assert {outcome for outcome, _ in found} == {expected}
         assert {scores["differences"] for _, scores in found} == {gradient_check.RANDOM}
+    names = [name for name, _ in gradient_check.directions(stub_task(reference=None, numbers=many(30)))]
+    assert names == [f"random direction {number}" for number in range(1, gradient_check.RANDOM + 1)]
 
 
 def test_a_loss_that_depends_on_nothing_has_a_gradient_of_zero():
