@@ -96,6 +96,7 @@ def test_a_small_bend_is_not_told_however_sure_it_is():
     [
         ((1.0, 2.0), [[1.0, 2.0]], "needs 3 sizes"),
         ((1.0, 4.0, 2.0), [[1.0, 2.0, 3.0]], "must increase"),
+        ((1.0, 2.0, 2.0), [[1.0, 2.0, 3.0]], "must increase"),
         ((1.0, 2.0, 4.0), [], "each block needs"),
         ((1.0, 2.0, 4.0), [[1.0, 2.0]], "each block needs"),
         ((1.0, 2.0, 4.0), [[1.0, 0.0, 2.0]], "numbers must be positive"),

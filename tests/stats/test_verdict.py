@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from stats.noise import process_medians
 
 from sciml_bench.stats.autocorrelation import autocorrelation
-from sciml_bench.stats.ratio import Ratio, paired_ratio
-from sciml_bench.stats.verdict import FEW_PROCESSES, Judgement, Verdict, judge
+from sciml_bench.stats.ratio import Ratio, paired_ratio, with_alike, with_fixed
+from sciml_bench.stats.verdict import FEW_PROCESSES, Judgement, Verdict, judge, processes_to_tell
 
 OPPOSITE = {
     Verdict.FASTER: Verdict.SLOWER,
@@ -216,3 +216,18 @@ def test_what_no_number_of_processes_would_tell_ends_at_once():
     """The widening for blocks that may be alike asked for more than the most processes, and was counted up for ever."""
     ratio = Ratio(1.1795, 0.32186, 4.3224, 0.742, 5, sd_log=1.04595, df=4, serial=0.11)
     assert judge({"a": ratio})["a"].more_processes is None
+
+
+def test_how_many_more_processes_tell_is_known_from_two_on_and_not_beyond_what_more_of_them_lessen():
+    two = paired_ratio([1.0, 1.0], [1.09, 1.11])
+    assert (processes_to_tell(two, 0.05) or 0) > 0
+    assert processes_to_tell(paired_ratio([1.0], [1.1]), 0.05) is None
+    assert processes_to_tell(with_fixed(two, 0.1, 3.0), 0.05) is None
+
+
+def test_blocks_that_are_alike_take_more_processes_to_tell():
+    plain = paired_ratio([1.0] * 6, [1.0, 1.2, 1.1, 1.0, 1.2, 1.1])
+    few, more = (processes_to_tell(ratio, 0.03) for ratio in (plain, with_alike(plain, 2.0)))
+    assert few is not None
+    assert more is not None
+    assert more > 2 * few
