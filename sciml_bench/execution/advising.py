@@ -17,7 +17,8 @@ from sciml_bench.adapters.script import script_of
 from sciml_bench.analysis.advice import experience, experience_file
 from sciml_bench.analysis.advice.call_cost import CallCost, ladder, tolerances
 from sciml_bench.analysis.advice.competitors import COUNT, nearest, within_reach
-from sciml_bench.analysis.advice.recommendation import Recommendation, Way, recommendation
+from sciml_bench.analysis.advice.recommendation import Recommendation, recommendation
+from sciml_bench.analysis.advice.way import Way
 from sciml_bench.analysis.summary import CellSummary, summarise
 from sciml_bench.engine.local import LocalEngine
 from sciml_bench.errors import ProblemError, UsageError

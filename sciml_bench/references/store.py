@@ -87,7 +87,7 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
     ]
     return StoredReference(
         schema=SCHEMA, problem=problem.name, spec_hash=problem.spec_hash, kind="certified",
-        command=_command(problem),
+        command=_command(problem, Path(problem.path).name),
         versions={"sciml-bench": __version__, "python-flint": flint.__version__, "flint": flint.__FLINT_VERSION__},
         times=[str(time) for time in problem.save_times], states=list(problem.batch_labels), solution=rows,
         solution_digits=[_claimed(value) for value in certified.row_digits.min(axis=0)],
@@ -106,11 +106,10 @@ def stored_reference(problem: Problem, certified: Certified) -> StoredReference:
     )  # fmt: skip
 
 
-def _command(problem: Problem) -> str:
+def _command(problem: Problem, file: str) -> str:
     """The command that computes the reference of a problem: by its name in the catalog, or by its file."""
-    path = Path(problem.path)
-    named = problem.name if path == catalog.paths().get(problem.name) else path.name
-    return shlex.join(["sciml-bench", "reference", "compute", named])
+    is_in_catalog = Path(problem.path) == catalog.paths().get(problem.name)
+    return shlex.join(["sciml-bench", "reference", "compute", problem.name if is_in_catalog else file])
 
 
 def _printed(digits: float) -> int:
@@ -152,7 +151,7 @@ def read(path: Path, problem: Problem) -> StoredReference:
     Raises:
         StoreError: the file is unreadable, was changed after it was written, or belongs to another specification.
     """
-    again = f"Write it again with `{_command(problem)}`."
+    again = f"Write it again with `{_command(problem, problem.path)}`."
     try:
         content = parse(path.read_text(encoding="utf-8"))
         checksum = content.pop(_CHECKSUM)

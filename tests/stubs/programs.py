@@ -368,35 +368,6 @@ class FillsNothingAndDies(Decay):
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
-class SpeaksAndHolds(Decay):
-    """Writes to standard error, and for a while holds a quarter of a gigabyte."""
-
-    def __init__(self, task: Task):
-        super().__init__(task)
-        print("held", file=sys.stderr, flush=True)
-        np.ones(2**25)
-
-
-class TakesAFifthOfASecond(Decay):
-    """Solves slowly."""
-
-    def solve(self, inputs: Any) -> Any:
-        time.sleep(0.2)
-        return super().solve(inputs)
-
-
-class LeavesFarOff(Decay):
-    """Raises no Exception for a small first rate, nor when it is asked for versions."""
-
-    def solve(self, inputs: Any) -> Any:
-        if inputs[0][0] < 0.3:
-            raise SystemExit(3)
-        return super().solve(inputs)
-
-    def versions(self) -> dict[str, str]:
-        raise SystemExit(3)
-
-
 class FailsFarOff(Decay):
     """Wrong without a word for a large first rate, and out of steps for a small one."""
 

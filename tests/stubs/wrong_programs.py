@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -86,3 +88,32 @@ class WrongGradient(Decay):
     def gradient(self, inputs: Any) -> Any:
         loss, gradient = super().gradient(inputs)
         return loss, -gradient
+
+
+class SpeaksAndHolds(Decay):
+    """Writes to standard error, and for a while holds a quarter of a gigabyte."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        print("held", file=sys.stderr, flush=True)
+        np.ones(2**25)
+
+
+class TakesAFifthOfASecond(Decay):
+    """Solves slowly."""
+
+    def solve(self, inputs: Any) -> Any:
+        time.sleep(0.2)
+        return super().solve(inputs)
+
+
+class LeavesFarOff(Decay):
+    """Raises no Exception for a small first rate, nor when it is asked for versions."""
+
+    def solve(self, inputs: Any) -> Any:
+        if inputs[0][0] < 0.3:
+            raise SystemExit(3)
+        return super().solve(inputs)
+
+    def versions(self) -> dict[str, str]:
+        raise SystemExit(3)

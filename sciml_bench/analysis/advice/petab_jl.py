@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sciml_bench.adapters.registry import adapters
-from sciml_bench.analysis.advice.recommendation import Recommendation, Way
+from sciml_bench.analysis.advice.recommendation import Recommendation
+from sciml_bench.analysis.advice.way import Way
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.spec.model import Problem
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sciml_bench.analysis.advice.recommendation import Recommendation, Way
+from sciml_bench.analysis.advice.recommendation import Recommendation
+from sciml_bench.analysis.advice.way import Way
 from sciml_bench.analysis.tables import formatting
 from sciml_bench.analysis.tables.table import Column, Entry, Table, Unit, error_entry, seconds_entry
 
