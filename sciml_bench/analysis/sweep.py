@@ -151,7 +151,7 @@ def _judged(tables: Sequence[SweepTable]) -> Iterator[SweepTable]:
     judged = judge(family, independent=len(there) - len({size for size, _ in there}))
     for place, table in enumerate(tables):
         of_table = {key[1:]: judgement.verdict for key, judgement in judged.items() if key[0] == place}
-        yield replace(table, meetings=tuple(_meetings(table.rows, of_table)))
+        yield replace(table, meetings=tuple(_meetings(table.rows, of_table))) if place in timed else table
 
 
 def _ratio(first: Value, second: Value) -> Ratio | None:

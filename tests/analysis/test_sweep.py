@@ -164,6 +164,12 @@ def test_equal_cells_are_not_told_apart_at_any_of_many_sizes(blocks: int):
     assert named <= 3
 
 
+def test_only_times_are_told_apart():
+    tables = list(sweep_tables(summary(BOTH)))
+    assert {table.quantity for table in tables if table.meetings} == {"gradient", "solve"}
+    assert len({table.quantity for table in tables}) > 2
+
+
 def test_a_disturbed_sweep_names_no_winner():
     cells = [cell(size, kind) for size in SIZES for kind in BOTH]
     made = summarise(plan(cells), (dataclasses.replace(one, noisy=("load: 9.0",)) for one in records(BOTH, 3)))
